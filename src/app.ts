@@ -92,7 +92,7 @@ export class App {
     const { host, port, socket } = options;
     // First, so that a broken installation creates no database.
     const documentation = await loadDocumentation();
-    this.#keys = await loadKeys(options, this.#siblings.keys, () => this.#feed?.wake());
+    this.#keys = await loadKeys(options, this.#siblings.keys);
     const open = () =>
       openStorage('serve', options, (kept) =>
         this.#log.write('warn', 'the log of another file was set aside', { kept }),
@@ -121,7 +121,9 @@ export class App {
 
   /** Reloads the key file, or uses `entries`; resolves with the number of keys. */
   async reloadKeys(entries?: readonly KeyEntry[]): Promise<number> {
-    return this.#keys?.reload(entries) ?? 0;
+    const count = (await this.#keys?.reload(entries)) ?? 0;
+    this.#feed?.wake();
+    return count;
   }
 
   /** Finishes requests in flight (within a time limit), then closes connections and database. */

@@ -55,14 +55,16 @@ async function run(command: Command): Promise<void> {
   switch (command.kind) {
     case 'help': {
       const { helpText } = await import('./cli/help.ts');
-      return print(helpText(command.name));
+      process.stdout.write(helpText(command.name));
+      return;
     }
     case 'version':
-      return print(`${readVersion()}\n`);
+      process.stdout.write(`${readVersion()}\n`);
+      return;
     case 'run': {
       const streams = { input: process.stdin, write: writeOutput, screen };
       const { lines, hasFailed } = await command.run(command.input, streams);
-      for (const line of lines) if (line !== undefined) print(`${line}\n`);
+      for (const line of lines) if (line !== undefined) process.stdout.write(`${line}\n`);
       if (hasFailed) process.exitCode = EXIT_FAILURE;
       return;
     }
@@ -71,10 +73,6 @@ async function run(command: Command): Promise<void> {
         ? serveAsMember(command.options)
         : serve(command.options);
   }
-}
-
-function print(text: string): void {
-  process.stdout.write(text);
 }
 
 /** Writes to standard output; resolves when it can take more. */
@@ -112,7 +110,7 @@ async function serve(options: Options): Promise<void> {
   const { apiKeysFile } = options;
   if (apiKeysFile !== undefined) process.on('SIGHUP', () => reloadKeys(app, apiKeysFile, log));
   if (apiKeysFile !== undefined) await warnOfReaders(apiKeysFile, log);
-  print(`notes-server listening on ${address}\n`);
+  process.stdout.write(`notes-server listening on ${address}\n`);
   if (process.stderr.isTTY) process.stderr.write(firstSteps(options, address));
   log.write('info', 'listening', { address, keys: app.keyCount });
 }

@@ -21,14 +21,12 @@ function wordsOf(name: string): string {
 }
 
 function nearest(typed: string, names: readonly string[]): string | undefined {
-  let found: string | undefined;
-  let fewest = Math.min(MAX_MISTAKES, Math.floor(typed.length / LETTERS_PER_MISTAKE)) + 1;
-  for (const name of names) {
-    const mistakes = countMistakes(typed, name.toLowerCase());
-    if (mistakes >= fewest) continue;
-    [found, fewest] = [name, mistakes];
-  }
-  return found;
+  const most = Math.min(MAX_MISTAKES, Math.floor(typed.length / LETTERS_PER_MISTAKE));
+  const [found] = names
+    .map((name) => ({ name, mistakes: countMistakes(typed, name.toLowerCase()) }))
+    .filter(({ mistakes }) => mistakes <= most)
+    .sort((one, other) => one.mistakes - other.mistakes);
+  return found?.name;
 }
 
 /** Counts the characters to insert, delete, replace or swap (the Damerau-Levenshtein distance). */

@@ -48,7 +48,6 @@ async function renderGuides(source: URL, target: URL): Promise<void> {
   }
 }
 
-/** Writes compressed variants to `path` with `.br` and `.gz`. */
 async function writeAsset(path: URL, bytes: Buffer): Promise<void> {
   await writeFile(path, bytes);
   const variants = { br: brotliCompressSync(bytes), gz: gzipSync(bytes, { level: 9 }) };

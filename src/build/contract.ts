@@ -220,7 +220,6 @@ class Contract {
     });
   }
 
-  /** Returns a schema with the members that it refers to. */
   #merge(schema: JsonObject): JsonObject {
     return { ...this.#resolve(schema), ...schema };
   }

@@ -22,7 +22,7 @@ export interface Streams {
   readonly screen: (writesData?: boolean) => Screen;
 }
 
-/** The lines to print at the end of a command, and whether it has found faults. */
+/** The lines are printed at the end of a command. */
 interface Outcome {
   readonly lines: readonly (string | undefined)[];
   readonly hasFailed?: boolean;
@@ -34,7 +34,6 @@ export interface SubCommand {
   /** Its argument other than flags, in brackets if it is optional; empty if it takes none. */
   readonly operand: string;
   readonly flags: readonly Flag[];
-  /** Whether its operand and its database must be files. */
   readonly isForFiles?: boolean;
   readonly help: string;
   readonly example: string;
@@ -138,7 +137,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
     help: 'print a new key, as a line to append to the file of --api-keys-file',
     example: 'key --name dashboard --access read',
     async run({ flags }) {
-      const { newKeyLine } = await import('../commands/key.ts');
+      const { newKeyLine } = await import('../guards/key-file.ts');
       try {
         return { lines: [newKeyLine(flags as Readonly<Record<string, string>>)] };
       } catch (error) {

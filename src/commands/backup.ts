@@ -9,9 +9,9 @@ const POLL_MS = 100;
 
 /** Copies the database file `db` to the new file `target`; resolves with a line that says so. */
 export async function backup(db: string, target: string, screen: Screen): Promise<string> {
-  const progress = createProgress(screen, 'backed up', { unit: ' KiB' });
+  const progress = createProgress(screen, 'backed up', ' KiB');
   await using source = await openFile('backup', db);
-  const write = (_file: unknown, path: string) => writeSnapshot(source, path, progress);
+  const write = (path: string) => writeSnapshot(source, path, progress);
   await writeWhole(target, { source: db, write });
   return `backed up ${db} to ${target}`;
 }

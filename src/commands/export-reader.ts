@@ -15,7 +15,6 @@ import {
 
 const LINE_FEED = 0x0a;
 
-/** The lines of a batch become transactions. */
 const BATCH_BYTES = 1_048_576;
 
 /** The longest note, with all its texts escaped, needs 1.2 MB. */
@@ -24,7 +23,6 @@ const MAX_LINE_BYTES = 2_097_152;
 /** Masks of up to 30 bits are stored without a heap object. */
 const BITS = 30;
 
-/** Some rows of one relation, each with the values of all columns. */
 interface RecordPage {
   readonly relation: Relation;
   readonly rows: readonly (readonly unknown[])[];

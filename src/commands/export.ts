@@ -4,7 +4,7 @@ import { keysOf, type Relation, typeOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { timeSql } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
-import { openSource, type StorageOptions } from '../storage/open.ts';
+import { openToExport, type StorageOptions } from '../storage/open.ts';
 import { membersSql, ownMembers } from '../storage/records/members.ts';
 import { endLine, headLine } from './export-format.ts';
 import { countsOf, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
@@ -28,7 +28,7 @@ export async function exportLines(
   output: WriteText,
   screen: Screen,
 ): Promise<string | undefined> {
-  await using source = await openSource('export', from);
+  await using source = await openToExport(from);
   if (file === undefined) {
     await writeLines(source, output, screen);
     return undefined;
@@ -40,7 +40,7 @@ export async function exportLines(
   let written = '';
   await writeWhole(file, {
     source: from.db.kind === 'file' ? from.db.name : undefined,
-    async write(handle) {
+    async write(_path, handle) {
       written = await writeLines(source, (text) => handle.appendFile(text), screen);
     },
   });

@@ -16,19 +16,14 @@ const UPDATE_MS = 100;
 const STEPS = 10;
 
 /** Returns a function that shows how far something is. Its first call starts the clock. */
-export function createProgress(
-  screen: Screen,
-  label: string,
-  { unit = '', now = () => performance.now() } = {},
-): OnProgress {
-  let startedAt = Number.NaN;
-  let updatedAt = Number.NEGATIVE_INFINITY;
+export function createProgress(screen: Screen, label: string, unit = ''): OnProgress {
+  let startedMs = Number.NaN;
+  let updatedMs = Number.NEGATIVE_INFINITY;
   let step = 0;
   let ended = false;
 
-  function format(done: number, total: number): string {
+  function format(done: number, total: number, seconds: number): string {
     const fraction = total === 0 ? 1 : done / total;
-    const seconds = (now() - startedAt) / 1_000;
     const filled = Math.round(fraction * BAR_WIDTH);
     const bar = screen.isTerminal ? ` [${'#'.repeat(filled).padEnd(BAR_WIDTH, '-')}]` : '';
     const rate = seconds > 0 ? `, ${formatNumber(done / seconds)}${unit}/s` : '';
@@ -40,19 +35,17 @@ export function createProgress(
 
   return (done, total) => {
     if (ended) return;
-    if (Number.isNaN(startedAt)) startedAt = now();
+    const now = performance.now();
+    if (Number.isNaN(startedMs)) startedMs = now;
     ended = done >= total;
-    if (screen.isTerminal) {
-      if (!ended && now() - updatedAt < UPDATE_MS) return;
-      updatedAt = now();
-      // Move to the first column and erase the line.
-      screen.write(`\r\u001b[K${format(done, total)}${ended ? '\n' : ''}`);
-      return;
-    }
     const reached = total === 0 ? STEPS : Math.floor((done / total) * STEPS);
-    if (reached === step) return;
+    const isDue = screen.isTerminal ? ended || now - updatedMs >= UPDATE_MS : reached !== step;
+    if (!isDue) return;
+    updatedMs = now;
     step = reached;
-    screen.write(`${format(done, total)}\n`);
+    const text = format(done, total, (now - startedMs) / 1_000);
+    // On a terminal, move to the first column and erase the line.
+    screen.write(screen.isTerminal ? `\r\u001b[K${text}${ended ? '\n' : ''}` : `${text}\n`);
   };
 }
 

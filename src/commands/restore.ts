@@ -27,9 +27,8 @@ export async function restore(
   const target = existsSync(db) ? realpathSync(db) : resolve(db);
   if (realpathSync(from) === target)
     throw new DatabaseUnusable(`backup and database are the same file: ${from}`);
-  const progress = createProgress(screen, 'restored', { unit: ' KiB' });
-  const write = (_file: unknown, path: string) => writeCopy(from, path, progress);
-  const copy: WholeFile = { source: from, write };
+  const progress = createProgress(screen, 'restored', ' KiB');
+  const copy: WholeFile = { source: from, write: (path) => writeCopy(from, path, progress) };
   const restored = `restored ${db} from ${from}`;
   if (!(await isPresent(target))) {
     await createFrom(copy, target);
@@ -50,9 +49,9 @@ async function refuseDamaged(backup: string): Promise<void> {
 }
 
 async function createFrom(copy: WholeFile, target: string): Promise<void> {
-  await refuseLogs(target);
+  refuseLogs(target);
   const publish = async (unfinished: string) => {
-    await refuseLogs(target);
+    refuseLogs(target);
     // A rename would replace a file that another process has created meanwhile.
     await link(unfinished, target).catch((cause) => {
       if (cause.code !== 'EEXIST') throw cause;
@@ -71,8 +70,7 @@ async function replaceWith(copy: WholeFile, target: string): Promise<string> {
     const kept = freePath(target);
     const publish = async (unfinished: string) => {
       // Move the logs first: SQLite would apply them to the new file.
-      for (const log of await logsOf(target))
-        await rename(log, `${kept}${log.slice(target.length)}`);
+      for (const log of logsOf(target)) await rename(log, `${kept}${log.slice(target.length)}`);
       await link(target, kept);
       await rename(unfinished, target);
     };
@@ -92,14 +90,12 @@ async function writeCopy(backup: string, path: string, onProgress: OnProgress): 
 }
 
 /** Logs without their database may hold data. */
-async function refuseLogs(path: string): Promise<void> {
-  const [found] = await logsOf(path);
+function refuseLogs(path: string): void {
+  const [found] = logsOf(path);
   if (found !== undefined)
     throw new DatabaseUnusable(`${found} exists without its database: move it away first`);
 }
 
-async function logsOf(path: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const name of auxiliaryPaths(path)) if (await isPresent(name)) found.push(name);
-  return found;
+function logsOf(path: string): string[] {
+  return auxiliaryPaths(path).filter((name) => existsSync(name));
 }

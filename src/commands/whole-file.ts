@@ -15,7 +15,7 @@ const ALL_BITS = 0o777;
 export interface WholeFile {
   /** The database that is copied; a new file gets its owner and mode, if that is permitted. */
   readonly source?: string | undefined;
-  readonly write: (file: FileHandle, path: string) => Promise<void>;
+  readonly write: (path: string, file: FileHandle) => Promise<void>;
   /** Gives the file its final name, which must be free unless this function is given. */
   readonly publish?: (unfinished: string, path: string) => Promise<void>;
 }
@@ -50,7 +50,7 @@ async function writeAndPublish(path: string, whole: WholeFile): Promise<void> {
   await using file = await open(unfinished, 'wx', PRIVATE_MODE);
   try {
     const model = await stat(path).catch(() => (source === undefined ? undefined : stat(source)));
-    await write(file, unfinished);
+    await write(unfinished, file);
     if (model) await copyPermissions(file, model);
     await file.sync();
     await publish(unfinished, path);

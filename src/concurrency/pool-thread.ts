@@ -43,7 +43,7 @@ export class PoolThread {
     this.#calls.release();
   }
 
-  /** Ends the thread at once and rejects its job with `fault`. */
+  /** Rejects the job with `fault`. */
   async terminate(fault = this.#fault): Promise<void> {
     this.#fault = fault;
     await this.#worker.terminate();

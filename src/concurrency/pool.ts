@@ -10,7 +10,6 @@ interface Input {
   readonly taken: Int32Array;
 }
 
-/** The index of an item, and its result or its error. */
 type Outcome = readonly [index: number, { readonly result: string } | { readonly error: string }];
 
 /** A second bound on the items of a request, independent of the contract. */

@@ -9,7 +9,6 @@ interface Input {
   readonly consumers: number;
 }
 
-/** What the producer or a consumer reports. */
 interface Result {
   readonly maxDepth?: number;
   readonly taken: readonly number[];

@@ -1,5 +1,5 @@
 // POST /thread-local/run: each thread stores its own values under the same key, without a lock. In
-// the first rounds, a barrier makes all threads write before any of them reads.
+// the first round, a barrier makes all threads write before any of them reads.
 import { Barrier } from './sync.ts';
 import type { Demonstration } from './thread.ts';
 
@@ -7,7 +7,6 @@ interface Input {
   readonly key: string;
   /** The thread's share. */
   readonly items: readonly string[];
-  readonly meetings: number;
   readonly allWritten: Int32Array;
 }
 
@@ -18,9 +17,6 @@ interface Result {
 }
 
 const MAX_THREADS = 8;
-
-/** How many rounds use the barrier at most; in each, threads sleep until the last one arrives. */
-const MAX_MEETINGS = 64;
 
 /** Thread-local, because each thread loads this module separately. */
 const context = new Map<string, string>();
@@ -35,12 +31,11 @@ export const threadLocal: Demonstration<
     const total = items.length;
     const workers = Math.min(total, MAX_THREADS);
     const allWritten = Barrier.cells(workers);
-    const meetings = Math.min(Math.ceil(total / workers), MAX_MEETINGS);
     const startOf = (index: number) => Math.floor((total * index) / workers);
     return {
       inputs: Array.from({ length: workers }, (_, index) => {
         const share = items.slice(startOf(index), startOf(index + 1));
-        return { key: context_key, items: share, meetings, allWritten };
+        return { key: context_key, items: share, allWritten };
       }),
       answer(threads) {
         const isolated = threads.every((thread) => thread.isolated);
@@ -52,18 +47,16 @@ export const threadLocal: Demonstration<
     };
   },
 
-  work({ key, items, meetings, allWritten }, index) {
+  work({ key, items, allWritten }, index) {
     const barrier = new Barrier(allWritten);
     let isolated = true;
     const results = items.map((item, round) => {
       context.set(key, item);
-      if (round < meetings) barrier.arrive();
+      if (round === 0) barrier.arrive();
       const value = context.get(key);
       isolated &&= value === item;
       return JSON.stringify({ item, value, worker: index + 1 });
     });
-    // A share may have one item less than the largest one.
-    if (items.length < meetings) barrier.arrive();
     return { results: results.join(','), isolated };
   },
 };

@@ -13,7 +13,7 @@ export const POOL_LIMITS = {
   /** Enough idle threads for the largest demonstration. */
   idle: 16,
   idleMs: 30_000,
-  /** How many requests may wait for threads. */
+  /** How many requests may wait for threads, and how long. */
   queue: 256,
   queueMs: 10_000,
   jobMs: 30_000,
@@ -24,6 +24,8 @@ export const POOL_LIMITS = {
   /** The event loop utilization from which idle threads are not started. */
   refillUtilization: 0.5,
 };
+
+const SHUT_DOWN = 'The service is shutting down.';
 
 interface Waiter {
   readonly size: number;
@@ -84,7 +86,6 @@ export class ThreadPool {
     }
   }
 
-  /** Returns the numbers of live threads, of the idle ones among them, and of waiting requests. */
   counts(): { readonly alive: number; readonly idle: number; readonly waiting: number } {
     return { alive: this.#alive.size, idle: this.#idle.size, waiting: this.#queue.size };
   }
@@ -97,7 +98,7 @@ export class ThreadPool {
     this.#wantedIdle = 0;
     const refused = [...this.#queue];
     this.#queue.clear();
-    for (const { refuse } of refused) refuse(shuttingDown());
+    for (const { refuse } of refused) refuse(new NoThreads(SHUT_DOWN));
     this.#endSurplus();
   }
 
@@ -110,7 +111,7 @@ export class ThreadPool {
   /** Resolves in the order of the calls. */
   async #acquire(size: number, signal: AbortSignal | undefined): Promise<readonly PoolThread[]> {
     signal?.throwIfAborted();
-    if (this.#isShutDown) throw shuttingDown();
+    if (this.#isShutDown) throw new NoThreads(SHUT_DOWN);
     this.#keepIdle();
     if (this.#queue.size >= POOL_LIMITS.queue)
       throw new NoThreads('Too many demonstrations wait for threads.');
@@ -237,8 +238,4 @@ function limit(
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
   };
-}
-
-function shuttingDown(): NoThreads {
-  return new NoThreads('The service is shutting down.');
 }

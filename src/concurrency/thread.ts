@@ -35,20 +35,17 @@ const WARM_UP_ROUNDS = 12;
 export function runThread(tasks: Tasks, warmUp: () => Job): void {
   const cells: Int32Array | undefined = workerData?.[CALLS];
   if (!parentPort || !cells) return;
+  const perform = ({ task, index, input }: Job) => tasks[task]?.work(input as never, index);
   const job = warmUp();
   // Cloned each time, like the real job.
-  for (let round = 0; round < WARM_UP_ROUNDS; round += 1) perform(tasks, structuredClone(job));
+  for (let round = 0; round < WARM_UP_ROUNDS; round += 1) perform(structuredClone(job));
   parentPort.postMessage('idle');
   const calls = new Semaphore(cells);
   calls.acquire();
   const sent = receiveMessageOnPort(parentPort);
   // Without a job, the thread is dismissed.
   if (!sent) return;
-  parentPort.postMessage(perform(tasks, sent.message));
+  parentPort.postMessage(perform(sent.message));
   // A thread that ends slows down the others, so it waits until it is dismissed.
   calls.acquire();
-}
-
-function perform(tasks: Tasks, { task, index, input }: Job): unknown {
-  return tasks[task]?.work(input as never, index);
 }

@@ -4,7 +4,6 @@ import { escapeHtml } from './page.ts';
 /** A guide: its text is guides/{name}.md, its page /docs/guides/{name}. */
 export type Guide = Readonly<Record<'name' | 'title' | 'description', string>>;
 
-/** The descriptions of the guides by name, in reading order. */
 const DESCRIPTIONS = {
   options: 'Every option of the command, and its rules.',
   access: 'Keys, rate limits, proxies and browsers.',

@@ -1,6 +1,6 @@
 // The file of keys: each line has a key and its attributes. No error quotes any part of a line,
 // because a mistake can put the key anywhere.
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import type { KeyEntry } from '../http/exchange.ts';
 import { suggestion } from '../suggestion.ts';
@@ -10,10 +10,6 @@ import { parseTime } from '../time.ts';
 export const KEY = /^[!-+\--~]+$/;
 
 const SECOND_MS = 1_000;
-const DAY_LENGTH = '2027-03-01'.length;
-
-/** RFC 3339 has years of four digits only. */
-const MAX_EXPIRY_MS = Date.UTC(9_999, 11, 31, 23, 59, 59);
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -21,7 +17,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
-/** What a line says of its key. */
 type Attributes = Omit<KeyEntry, 'digest' | 'label'>;
 
 const PLAIN: Attributes = { name: null, access: 'write', expiresAt: null, expiresMs: null };
@@ -48,7 +43,7 @@ const ATTRIBUTES: Readonly<Record<string, Attribute>> = {
 };
 
 /** Parses attributes in the form NAME=VALUE. Throws an Error with one rule, and quotes nothing. */
-export function parseAttributes(texts: readonly string[]): Attributes {
+function parseAttributes(texts: readonly string[]): Attributes {
   const values = new Map<string, Partial<Attributes>>();
   for (const text of texts) {
     const [, name = '', value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? [];
@@ -67,10 +62,12 @@ export function parseAttributes(texts: readonly string[]): Attributes {
 }
 
 function parseExpiry(text: string): Partial<Attributes> | undefined {
-  const isDay = text.length === DAY_LENGTH;
+  const isDay = !/t/i.test(text);
   const shownMs = parseTime(isDay ? `${text}T23:59:59Z` : text)?.floor;
-  if (shownMs === undefined || shownMs > MAX_EXPIRY_MS) return undefined;
+  if (shownMs === undefined) return undefined;
   const expiresAt = new Date(shownMs).toISOString().replace(/\.\d+/, '');
+  // RFC 3339 has years of four digits only.
+  if (!/^\d{4}-/.test(expiresAt)) return undefined;
   return { expiresMs: isDay ? shownMs + SECOND_MS : shownMs, expiresAt };
 }
 
@@ -79,11 +76,9 @@ export async function readKeys(
   apiKeys: readonly string[],
   file: string | undefined,
 ): Promise<readonly KeyEntry[]> {
-  const entries: KeyEntry[] = [];
-  /** Where each digest and each label was found; no label has the form of a digest. */
-  const places = new Map<string, string>();
-  for (const key of apiKeys) addKey(entries, places, 'NOTES_API_KEYS', key, PLAIN);
-  if (file === undefined) return entries;
+  const found = new FoundKeys();
+  for (const key of apiKeys) found.add('NOTES_API_KEYS', key, PLAIN);
+  if (file === undefined) return found.entries;
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     const { code = '' } = cause;
     throw new Error(`cannot read the keys in ${file}: ${REASONS[code] ?? code}`, { cause });
@@ -93,12 +88,12 @@ export async function readKeys(
   for (const [index, line] of lines.entries()) {
     const place = `line ${index + 1}`;
     try {
-      if (!isSkipped(line)) addKey(entries, places, place, ...parseLine(line));
+      if (!isSkipped(line)) found.add(place, ...parseLine(line));
     } catch (error) {
       throw new Error(`${place} of ${file}: ${(error as Error).message}`);
     }
   }
-  return entries;
+  return found.entries;
 }
 
 function isSkipped(line: string): boolean {
@@ -113,25 +108,33 @@ function parseLine(line: string): [key: string, attributes: Attributes] {
   return [key, parseAttributes(texts)];
 }
 
-/** Adds a key, unless it is known. Throws an Error if it contradicts what was found before. */
-function addKey(
-  entries: KeyEntry[],
-  places: Map<string, string>,
-  place: string,
-  key: string,
-  attributes: Attributes,
-): void {
-  const digest = hash('sha256', key, 'base64');
-  if (places.has(digest)) {
-    const known = entries.find((each) => each.digest === digest);
-    if (isSame(attributes, known)) return;
-    throw new Error(`${places.get(digest)} has the same key with other attributes`);
+class FoundKeys {
+  readonly entries: KeyEntry[] = [];
+  /** Where each digest and each label was found; no label has the form of a digest. */
+  readonly #places = new Map<string, string>();
+
+  /** Adds a key, unless it is known. Throws an Error if it contradicts what was found before. */
+  add(place: string, key: string, attributes: Attributes): void {
+    const digest = hash('sha256', key, 'base64');
+    if (this.#places.has(digest)) {
+      const known = this.entries.find((each) => each.digest === digest);
+      if (isSame(attributes, known)) return;
+      throw new Error(`${this.#places.get(digest)} has the same key with other attributes`);
+    }
+    const label = attributes.name ?? String(this.entries.length + 1);
+    const other = this.#places.get(label);
+    if (other !== undefined)
+      throw new Error(`its name, or else its number, is the name or number of ${other}`);
+    this.#places.set(digest, place).set(label, place);
+    this.entries.push({ ...attributes, digest, label });
   }
-  const label = attributes.name ?? String(entries.length + 1);
-  if (places.has(label))
-    throw new Error(`its name, or else its number, is the name or number of ${places.get(label)}`);
-  places.set(digest, place).set(label, place);
-  entries.push({ ...attributes, digest, label });
+}
+
+/** Returns a line with a random key and `attributes`. Throws an Error if one of them is wrong. */
+export function newKeyLine(attributes: Readonly<Record<string, string>>): string {
+  const texts = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
+  parseAttributes(texts);
+  return [randomBytes(32).toString('hex'), ...texts].join(' ');
 }
 
 /** Whether `other` has all members of `one` with the same values. */

@@ -7,9 +7,6 @@ import { isSame, readKeys } from './key-file.ts';
 /** Bounds the memory for keys, and the metrics, which count for each key. */
 const MAX_KEYS = 10_000;
 
-/** The longest time of a timer; Node would take a longer one for 1 ms. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
 /** Where keys come from: texts, and a file with a key on each line that is no comment (`#`). */
 export interface KeySource {
   readonly apiKeys: readonly string[];
@@ -21,21 +18,15 @@ export function requiresKey({ apiKeys, apiKeysFile }: KeySource): boolean {
   return apiKeys.length > 0 || apiKeysFile !== undefined;
 }
 
-type ListedKey = Key & { isRevoked: boolean };
-
 /** The keys of a source; none before the first {@link Keys.reload}. */
 export class Keys {
   readonly #source: KeySource;
-  readonly #onEnd: () => void;
-  #byDigest: ReadonlyMap<string, ListedKey> = new Map();
+  #byDigest: ReadonlyMap<string, Key> = new Map();
   #lastReload = Promise.resolve(0);
-  #nextEnd: NodeJS.Timeout | undefined;
   entries: readonly KeyEntry[] = [];
 
-  /** Calls `onEnd` whenever a key may have expired, or may have been removed or changed. */
-  constructor(source: KeySource, onEnd: () => void) {
+  constructor(source: KeySource) {
     this.#source = source;
-    this.#onEnd = onEnd;
   }
 
   /** Returns the key in `authorization: Bearer` or else `x-api-key`; it may have expired. */
@@ -59,52 +50,29 @@ export class Keys {
     const entries = given ?? (await readKeys(apiKeys, apiKeysFile));
     if (entries.length > MAX_KEYS)
       throw new Error(`there are ${entries.length} keys; at most ${MAX_KEYS} are allowed`);
-    const before = this.#byDigest;
-    const kept = (entry: KeyEntry) => {
-      const known = before.get(entry.digest);
-      return known && isSame(entry, known) ? known : listedKey(entry);
-    };
-    this.#byDigest = new Map(entries.map((entry) => [entry.digest, kept(entry)]));
-    for (const [digest, key] of before) key.isRevoked = this.#byDigest.get(digest) !== key;
+    this.#byDigest = new Map(entries.map((entry) => [entry.digest, this.#keyOf(entry)]));
     this.entries = entries;
-    this.#awaitNextEnd();
-    this.#onEnd();
     return entries.length;
   }
 
-  #awaitNextEnd(): void {
-    clearTimeout(this.#nextEnd);
-    const now = Date.now();
-    const ends = this.entries.map(({ expiresMs }) => expiresMs ?? 0).filter((end) => end > now);
-    if (ends.length === 0) return;
-    const end = () => {
-      // First, because a timer may be early: a key that expires in between must not be forgotten.
-      this.#awaitNextEnd();
-      this.#onEnd();
+  #keyOf(entry: KeyEntry): Key {
+    const listed = () => this.#byDigest.get(entry.digest);
+    return {
+      ...entry,
+      get isOver() {
+        const isListed = listed() === this || isSame(entry, listed());
+        return !isListed || (this.expiresMs !== null && Date.now() >= this.expiresMs);
+      },
     };
-    this.#nextEnd = setTimeout(end, Math.min(...ends.map((each) => each - now), MAX_TIMER_MS));
-    this.#nextEnd.unref();
   }
-}
-
-function listedKey(entry: KeyEntry): ListedKey {
-  return {
-    ...entry,
-    isRevoked: false,
-    get isOver() {
-      return this.isRevoked || (this.expiresMs !== null && Date.now() >= this.expiresMs);
-    },
-  };
 }
 
 /** Resolves with the keys of `source`, or `entries`, if it has any. Rejects as the reload does. */
 export async function loadKeys(
   source: KeySource,
   entries?: readonly KeyEntry[],
-  onEnd: () => void = () => {},
 ): Promise<Keys | undefined> {
-  if (!requiresKey(source)) return undefined;
-  const keys = new Keys(source, onEnd);
-  await keys.reload(entries);
+  const keys = requiresKey(source) ? new Keys(source) : undefined;
+  await keys?.reload(entries);
   return keys;
 }

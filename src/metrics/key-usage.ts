@@ -31,12 +31,11 @@ export class KeyUsage {
   read(counts: readonly (keyof typeof UNUSED)[], direction = false): Series {
     const present = new Set(this.#labels());
     for (const key of this.#usages.keys()) if (!present.has(key)) this.#usages.delete(key);
-    const series = [...this.#usages].flatMap(([key, usage]) =>
-      counts.map((count) => [
-        labelsText(direction ? { key, direction: count } : { key }),
-        usage[count],
-      ]),
-    );
-    return Object.fromEntries(series);
+    const series: Series = {};
+    for (const [key, usage] of this.#usages) {
+      for (const count of counts)
+        series[labelsText(direction ? { key, direction: count } : { key })] = usage[count];
+    }
+    return series;
   }
 }

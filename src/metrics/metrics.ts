@@ -29,13 +29,11 @@ const METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
 );
 
-/** The sources of values that the metrics read, but do not count themselves. */
 interface MetricSources {
   readonly threads: () => Readonly<Record<'alive' | 'idle' | 'waiting', number>>;
   /** The sizes of the database files in bytes, by name; empty if there are none. */
   readonly fileSizes: () => Promise<Readonly<Record<string, number>>>;
   readonly cache: Readonly<Record<'hits' | 'misses' | 'bytes', number>>;
-  /** What the log calls the keys of the service. */
   readonly keys: () => readonly string[];
 }
 
@@ -50,12 +48,12 @@ export class Metrics {
   readonly #observers = new Map<number | undefined, ByTemplate>();
   readonly #refusals: Series = {};
   readonly #keyUsage: KeyUsage;
-  readonly #queues: { series: string; length: () => number }[] = [];
+  /** The lengths of the queues, by the labels of their batches. */
+  readonly #queues = new Map<string, (() => number)[]>();
   #active = 0;
   #streams = 0;
   readonly #process = measureProcess();
   readonly #collect: () => Promise<Snapshot>;
-  #pending: Promise<string> | undefined;
   readonly meters = {
     read: this.#meterOf('read'),
     page: this.#meterOf('page'),
@@ -82,8 +80,8 @@ export class Metrics {
       notes_batch_duration_seconds: () => this.#batchDurations.read(),
       notes_batch_waiting: () => {
         const waiting: Series = {};
-        for (const { series, length } of this.#queues)
-          waiting[series] = (waiting[series] ?? 0) + length();
+        for (const [series, lengths] of this.#queues)
+          waiting[series] = lengths.reduce((sum, length) => sum + length(), 0);
         return waiting;
       },
       notes_cache_lookups_total: () => ({
@@ -102,7 +100,6 @@ export class Metrics {
     };
   }
 
-  /** Counts a request as active, until {@link endRequest}. */
   beginRequest(): void {
     this.#active += 1;
   }
@@ -123,14 +120,9 @@ export class Metrics {
     this.#refusals[series] = (this.#refusals[series] ?? 0) + 1;
   }
 
-  /** Resolves with the metrics of all processes as text. Concurrent calls share one reading. */
-  exposition(): Promise<string> {
-    this.#pending ??= this.#collect()
-      .then(formatSnapshot)
-      .finally(() => {
-        this.#pending = undefined;
-      });
-    return this.#pending;
+  /** Resolves with the metrics of all processes as text. */
+  async exposition(): Promise<string> {
+    return formatSnapshot(await this.#collect());
   }
 
   close(): void {
@@ -157,10 +149,10 @@ export class Metrics {
   #meterOf(batch: string): BatchMeter {
     const size = this.#batchSizes.addSeries({ batch });
     const duration = this.#batchDurations.addSeries({ batch });
-    const series = labelsText({ batch });
-    this.#queues.push({ series, length: () => 0 });
+    const lengths: (() => number)[] = [];
+    this.#queues.set(labelsText({ batch }), lengths);
     return {
-      watch: (length) => this.#queues.push({ series, length }),
+      watch: (length) => lengths.push(length),
       done(items, milliseconds) {
         size(items);
         duration(milliseconds / 1e3);

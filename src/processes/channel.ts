@@ -14,12 +14,13 @@ export type Functions = Readonly<Record<string, (argument: never) => unknown>>;
 interface Message {
   readonly name?: string;
   readonly argument?: unknown;
-  /** Missing if no response is wanted. */
   readonly number?: number | undefined;
   readonly answers?: number;
   readonly result?: unknown;
   readonly error?: Readonly<Record<string, unknown>>;
 }
+
+const ENDED = 'the other process has ended';
 
 type Caller = { resolve(result: never): void; reject(error: Error): void };
 
@@ -47,7 +48,7 @@ export class Channel<Theirs extends Functions> {
     name: Name,
     ...[argument]: Parameters<Theirs[Name]>
   ): Promise<Awaited<ReturnType<Theirs[Name]>>> {
-    if (this.#isClosed) return Promise.reject(processEnded());
+    if (this.#isClosed) return Promise.reject(new Error(ENDED));
     this.#calls += 1;
     const number = this.#calls;
     return new Promise((resolve, reject) => {
@@ -67,7 +68,7 @@ export class Channel<Theirs extends Functions> {
   /** Rejects pending and later calls. Call it when the other process has ended. */
   close(): void {
     this.#isClosed = true;
-    for (const { reject } of this.#callers.values()) reject(processEnded());
+    for (const { reject } of this.#callers.values()) reject(new Error(ENDED));
     this.#callers.clear();
   }
 
@@ -95,8 +96,4 @@ export class Channel<Theirs extends Functions> {
       if (number !== undefined) this.#send({ answers: number, error });
     }
   }
-}
-
-function processEnded(): Error {
-  return new Error('the other process has ended');
 }

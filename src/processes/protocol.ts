@@ -17,7 +17,6 @@ export interface LimiterCall {
 export type SupervisorFunctions = {
   /** The member can be called from now on; Node drops messages that are sent earlier. */
   readonly ready: () => void;
-  /** As those of LeaseQueue. */
   readonly acquireLease: () => Promise<boolean>;
   readonly releaseLease: () => void;
   readonly limit: (calls: readonly LimiterCall[]) => readonly Quota[];

@@ -23,8 +23,8 @@ interface SupervisorOptions extends KeySource {
 /** How long a process may take to stop: longer than an App waits for requests and its database. */
 const CLOSE_MS = 20_000;
 
-/** Between the replacements of processes that live for less than `minLifeMs`, the delay doubles. */
-const REPLACEMENT = { minLifeMs: 1_000, firstDelayMs: 100, maxDelayMs: 5_000 };
+/** The time before another attempt to replace a process that has lived for less than this time. */
+const RETRY_MS = 1_000;
 
 /** A service of several processes, with the same interface as an App. */
 export class Supervisor {
@@ -134,7 +134,6 @@ export class Supervisor {
   async #keepServing(first: Child): Promise<void> {
     const { signal } = this.#stop;
     let current: Child | undefined = first;
-    let delayMs = 0;
     for (;;) {
       const since = performance.now();
       if (current) {
@@ -142,10 +141,8 @@ export class Supervisor {
         if (signal.aborted) return;
         this.#log.write('error', 'process ended', { ended: current.child.pid, status });
       }
-      const isShort = performance.now() - since < REPLACEMENT.minLifeMs;
-      const longer = Math.max(2 * delayMs, REPLACEMENT.firstDelayMs);
-      delayMs = isShort ? Math.min(longer, REPLACEMENT.maxDelayMs) : 0;
-      await delay(delayMs, undefined, { signal }).catch(() => {});
+      if (performance.now() - since < RETRY_MS)
+        await delay(RETRY_MS, undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
       try {
         current = (await this.#startServing()).member;

@@ -88,10 +88,15 @@ async function readPage(
     const leftMs = deadline - performance.now();
     const isDue = changes.items.length > 0 || leftMs <= 0 || isClosed;
     if (isDue || !signal) return changes;
-    await feed.wait(round, leftMs, signal);
+    await feed.wait(round, Math.min(leftMs, keyMsIn(call)), signal);
     call.ensureSendable();
     if (call.admission.key?.isOver) return changes;
   }
+}
+
+/** Returns how long the key of a request lasts. */
+function keyMsIn({ admission }: Call): number {
+  return (admission.key?.expiresMs ?? Number.POSITIVE_INFINITY) - Date.now();
 }
 
 function pageReply({ items, next, hasMore }: Changes, { query }: Call, { baseUrl }: Bases): Reply {
@@ -107,9 +112,8 @@ async function openStream(
   feed: ChangeFeed,
   { parameters, headers, call }: ChangesInput,
 ): Promise<Reply> {
-  const { since } = parameters;
   const records = recordsIn(parameters);
-  const sent = headers['last-event-id'] ?? since;
+  const sent = headers['last-event-id'] ?? parameters.since;
   const after = sent === undefined ? await lastCursor(source) : parseCursor(sent);
   const request = { after, limit: STREAM_LIMIT, ...records };
   const { round } = feed;
@@ -138,7 +142,8 @@ async function* follow(
     const { items, next, hasMore }: Changes = changes;
     if (items.length > 0) yield { bytes: eventsOf(changes), hasMore };
     const nextCommentMs = commentedMs + STREAM_TIMES.commentMs;
-    if (!hasMore) await feed.wait(round, nextCommentMs - performance.now(), signal);
+    const quietMs = Math.min(nextCommentMs - performance.now(), keyMsIn(call));
+    if (!hasMore) await feed.wait(round, quietMs, signal);
     if (key?.isOver || feed.isClosed || signal.aborted) return;
     if (performance.now() >= nextCommentMs) {
       yield { bytes: COMMENT, hasMore };

@@ -4,14 +4,13 @@ import { Problem } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 
-const NO_STORE = ['cache-control', 'no-store'];
-
 /** Returns the route that describes the key of its request. */
 export function keyRoute(): Route {
   return endpoint('GET', '/key', ({ call }) => {
     const { key } = call.admission;
     if (!key) throw new Problem('not-found', 'This service has no keys.');
     const { name, access, expiresAt } = key;
-    return jsonReply(200, JSON.stringify({ name, access, expires_at: expiresAt }), NO_STORE);
+    const json = JSON.stringify({ name, access, expires_at: expiresAt });
+    return jsonReply(200, json, ['cache-control', 'no-store']);
   });
 }

@@ -1,7 +1,9 @@
 // Where data is kept: in a SQLite file, in memory, or on a cluster.
 
+const LEVELS = ['linearizable', 'weak'] as const;
+
 /** With `weak`, reads may miss the latest writes for a moment after a start or an election. */
-export type ReadLevel = 'linearizable' | 'weak';
+export type ReadLevel = (typeof LEVELS)[number];
 
 /** A parsed address. */
 export interface ParsedCluster {
@@ -25,7 +27,6 @@ export function parseLocation(name: string): Location | undefined {
 }
 
 const ADDRESS = /^rqlite(s?):\/\/([^/?#@]+)\/?(?:\?([^#]*))?$/;
-const LEVELS: readonly ReadLevel[] = ['linearizable', 'weak'];
 
 /** The scheme `rqlites` selects TLS. */
 function parseCluster(text: string): ParsedCluster | undefined {
@@ -36,14 +37,11 @@ function parseCluster(text: string): ParsedCluster | undefined {
   const areKnown = given.every((name) => name === 'level' || name === 'user');
   if (!level || !areKnown || new Set(given).size < given.length) return undefined;
   const names = hosts.split(',');
-  const nodes = names
-    .map((host) => originOf(`http${secure}://${host}`, host))
-    .filter((node) => node !== undefined);
+  const nodes = names.flatMap((host) => {
+    const url = `http${secure}://${host}`;
+    // The port is required: URL would assume that of HTTP.
+    return URL.canParse(url) && /:\d+$/.test(host) ? [new URL(url).origin] : [];
+  });
   const user = parameters.get('user') || undefined;
   return nodes.length === names.length ? { nodes, level, user } : undefined;
-}
-
-/** Returns the origin of a node. The port is required: URL would assume that of HTTP. */
-function originOf(url: string, host: string): string | undefined {
-  return URL.canParse(url) && /:\d+$/.test(host) ? new URL(url).origin : undefined;
 }

@@ -16,7 +16,6 @@ export interface StorageOptions {
   readonly dbPasswordFile: string | undefined;
 }
 
-/** How each use opens an existing file. A cluster is not read in one transaction. */
 const OPENERS = {
   export: openSnapshot,
   backup: openShared,
@@ -35,36 +34,32 @@ export async function openStorage(
   const database = await (db.kind === 'cluster'
     ? openCluster(alone ? { ...db, level: 'linearizable' } : db, options)
     : openSqlite(db.name, { alone, onForeignLog }));
-  return prepare(database, db, async () => {
+  return prepare(database, db.name, async () => {
     await migrate(database);
     if (!alone) await refuseUnfinished(database);
   });
 }
 
-/** Opens an existing database. Rejects with {@link DatabaseUnusable}, also if there is none. */
-export async function openSource(
-  use: keyof typeof OPENERS,
-  options: StorageOptions,
-): Promise<Source & AsyncDisposable> {
+/** Opens a database as {@link openFile} does; a cluster is not read in one transaction. */
+export async function openToExport(options: StorageOptions): Promise<Source & AsyncDisposable> {
   const { db } = options;
-  const source = await (db.kind === 'cluster'
-    ? openCluster({ ...db, level: 'linearizable' }, options, { toRead: true })
-    : OPENERS[use](db.name));
-  return prepare(source, db, async () => {
-    if (use !== 'inspect') await refuseUnfinished(source);
-  });
+  if (db.kind !== 'cluster') return openFile('export', db.name);
+  const source = await openCluster({ ...db, level: 'linearizable' }, options, { toRead: true });
+  return prepare(source, db.name, () => refuseUnfinished(source));
 }
 
-/** Opens an existing file as {@link openSource} does. */
-export function openFile(use: keyof typeof OPENERS, path: string) {
-  const db = { kind: 'file', name: path } as const;
-  return openSource(use, { db, dbPassword: undefined, dbPasswordFile: undefined });
+/** Opens an existing file. Rejects with {@link DatabaseUnusable}, also if there is none. */
+export async function openFile(use: keyof typeof OPENERS, path: string) {
+  const file = await OPENERS[use](path);
+  return prepare(file, path, async () => {
+    if (use !== 'inspect') await refuseUnfinished(file);
+  });
 }
 
 /** Prepares a database for its use; closes it if that fails. */
 async function prepare<Opened extends Pick<Database, 'close'>>(
   opened: Opened,
-  { name }: Location,
+  name: string,
   work: () => Promise<void>,
 ): Promise<Opened & AsyncDisposable> {
   try {

@@ -1,15 +1,14 @@
 // Progress: a bar on a terminal, and elsewhere a line for each tenth.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { createProgress } from '../../src/commands/progress.ts';
 
 /** Returns what is written during work of `total` parts that take 10 ms each. */
-function written(isTerminal: boolean, total: number, parts = total): string[] {
+function written(t: TestContext, isTerminal: boolean, total: number, parts = total): string[] {
   const texts: string[] = [];
   let time = 0;
-  const progress = createProgress({ isTerminal, write: (text) => texts.push(text) }, 'copied', {
-    now: () => time,
-  });
+  t.mock.method(performance, 'now', () => time);
+  const progress = createProgress({ isTerminal, write: (text) => texts.push(text) }, 'copied');
   for (let done = 0; done <= parts; done += 1) {
     progress(done, total);
     time += 10;
@@ -18,8 +17,8 @@ function written(isTerminal: boolean, total: number, parts = total): string[] {
   return texts;
 }
 
-test('progress: a bar on a terminal, at most ten times a second', () => {
-  const texts = written(true, 1_000);
+test('progress: a bar on a terminal, at most ten times a second', (t) => {
+  const texts = written(t, true, 1_000);
   assert.equal(texts.length, 101);
   for (const text of texts) assert.match(text.slice(2), /^\[Kcopied \[#*-*\] \d+ % of 1,000/);
   assert.equal(
@@ -29,31 +28,32 @@ test('progress: a bar on a terminal, at most ten times a second', () => {
   assert.equal(texts.at(-1), `\r\u001b[Kcopied [${'#'.repeat(12)}] 100 % of 1,000, 100/s\n`);
 });
 
-test('progress: a line for each tenth elsewhere', () => {
-  const texts = written(false, 100);
+test('progress: a line for each tenth elsewhere', (t) => {
+  const texts = written(t, false, 100);
   assert.equal(texts.length, 10);
   assert.equal(texts[4], 'copied 50 % of 100, 100/s, 0:01 left\n');
   assert.equal(texts.at(-1), 'copied 100 % of 100, 100/s\n');
 });
 
-test('progress: one line for no work', () => {
+test('progress: one line for no work', (t) => {
   for (const isTerminal of [true, false]) {
-    const [line, ...others] = written(isTerminal, 0);
+    const [line, ...others] = written(t, isTerminal, 0);
     assert.match(line ?? '', /100 % of 0\n$/);
     assert.deepEqual(others, []);
   }
 });
 
-test('progress: more work than announced ends the line once', () => {
-  const texts = written(true, 10, 20);
+test('progress: more work than announced ends the line once', (t) => {
+  const texts = written(t, true, 10, 20);
   assert.equal(texts.join('').split('\n').length, 2);
 });
 
-test('progress: a bar fits 80 columns', () => {
+test('progress: a bar fits 80 columns', (t) => {
   const texts: string[] = [];
   let time = 0;
   const screen = { isTerminal: true, write: (text: string) => texts.push(text) };
-  const progress = createProgress(screen, 'backed up', { unit: ' KiB', now: () => time });
+  t.mock.method(performance, 'now', () => time);
+  const progress = createProgress(screen, 'backed up', ' KiB');
   progress(0, 123_456_789);
   time = 60_000;
   progress(60_000_000, 123_456_789);

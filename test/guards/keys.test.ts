@@ -9,7 +9,6 @@ import { isReadByOthers } from '../../src/guards/key-file.ts';
 import { type Keys, loadKeys } from '../../src/guards/keys.ts';
 import type { Key } from '../../src/http/exchange.ts';
 import { temporaryFolder } from '../support/engine.ts';
-import { until } from '../support/until.ts';
 
 function fileWith(t: TestContext, text: string | Buffer): string {
   const file = join(temporaryFolder(t), 'keys');
@@ -208,22 +207,6 @@ test('keys: a reload ends those that it removes or changes, and no others', asyn
   );
   const ofNow = ['same', 'moved', 'changed', 'added'].map((key) => keyIn(keys, key).isOver);
   assert.deepEqual(ofNow, [false, false, false, false]);
-});
-
-test('keys: the end of each is announced when it comes', async (t) => {
-  const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
-  const file = fileWith(t, `a expires=${inMs(200)}\nb expires=${inMs(100)}\nc expires=2999-01-01`);
-  const source = { apiKeys: [], apiKeysFile: file };
-  const announced = new Set<string>();
-  let keys: Keys | undefined;
-  const look = () => {
-    for (const key of ['a', 'b', 'c']) if (keys && keyIn(keys, key).isOver) announced.add(key);
-  };
-  keys = await loadKeys(source, undefined, look);
-  // On a busy machine, a key may expire before the file is read.
-  look();
-  await until(() => announced.size === 2);
-  assert.deepEqual(announced, new Set(['a', 'b']));
 });
 
 test('keys: a file that other users can read', {

@@ -242,7 +242,7 @@ export function testSearchIndex(engine: Engine): void {
   });
 
   test('search index: an unavailable database', async (t) => {
-    const times = { delayMs: 1, retryMs: 1 };
+    const times = { delayMs: 1 };
     const { database, heard, index, notes } = await openIndexed(t, engine, times);
     await notes.create([['a', 'b']]);
     let failures = 0;
@@ -258,7 +258,7 @@ export function testSearchIndex(engine: Engine): void {
   });
 
   test('search index: writes nothing after its end', async (t) => {
-    const times = { delayMs: 1, retryMs: 1 };
+    const times = { delayMs: 1 };
     const opened = await openIndexed(t, engine, times);
     const { database, index, notes, close, transactions } = opened;
     await change(database, manyNotes(STEP_LIMITS.records + 50, `'b'`));

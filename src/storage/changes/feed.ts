@@ -40,14 +40,21 @@ export class ChangeFeed {
 
   constructor(database: Database) {
     this.#database = database;
-    this.#reads = new Batcher({ run: (requests) => readAll(database, requests), concurrency: 2 });
+    this.#reads = new Batcher({
+      run(requests) {
+        const reads: Reads = new Map();
+        const read = (each: ChangesRequest) =>
+          readOnce(reads, each, () => readChanges(database, each));
+        return Promise.all(requests.map(read));
+      },
+      concurrency: 2,
+    });
   }
 
   read(request: ChangesRequest): Promise<Changes | undefined> {
     return this.#reads.submit(request);
   }
 
-  /** Reads once for all in a round. */
   readInRound(request: ChangesRequest): Promise<Changes | undefined> {
     return readOnce(this.#readInRound, request, () => this.read(request));
   }
@@ -77,7 +84,7 @@ export class ChangeFeed {
     else this.#nextRound = setTimeout(() => this.#beginRound(), leftMs);
   }
 
-  /** Ends all waits, so that followers whose key has ended can stop. */
+  /** Ends all waits, so that followers whose key is over can stop. */
   wake(): void {
     if (!this.isClosed) this.#beginRound();
   }
@@ -126,13 +133,6 @@ export class ChangeFeed {
     }
     this.#scheduleLook();
   }
-}
-
-function readAll(database: Database, requests: readonly ChangesRequest[]) {
-  const reads: Reads = new Map();
-  return Promise.all(
-    requests.map((each) => readOnce(reads, each, () => readChanges(database, each))),
-  );
 }
 
 function readOnce(reads: Reads, request: ChangesRequest, read: () => Promise<Changes | undefined>) {

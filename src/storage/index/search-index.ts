@@ -10,7 +10,6 @@ import {
   createStepReader,
   type IndexState,
   isCurrent,
-  type PreparedStep,
   stateOf,
   stateSql,
 } from './steps.ts';
@@ -33,10 +32,8 @@ const MAX_RETRY_S = 60;
 export const INDEX_TIMES = {
   /** The longest time that a search waits, if a single step does not take longer. */
   maxWaitMs: 1_000,
-  /** How long after a write the background begins to index. */
+  /** How long after a write, or after an error, the background begins to index. */
   delayMs: 1_000,
-  /** How long after an error the background tries again. */
-  retryMs: 5_000,
   /** While others write, the background pauses this many times as long as it has worked. */
   pauseFactor: 49,
 };
@@ -45,8 +42,6 @@ export const INDEX_TIMES = {
 const ASSUMED_MS_PER_BYTE = 0.000_2;
 /** The weight of earlier measurements, in bytes. */
 const REMEMBERED_BYTES = 262_144;
-
-type Next = 'go on' | 'look again' | 'retry' | 'rest';
 
 interface Waiting {
   readonly number: number;
@@ -71,7 +66,6 @@ export function createIndexes(database: Database, options: WriterOptions = {}) {
   for (const each of SEARCHABLE) indexes.set(each, new SearchIndex(each, database, write));
   return {
     write,
-    /** Returns the index of `resource`, undefined if it cannot be searched. */
     of: (resource: Resource) => indexes.get(resource),
     async close(): Promise<void> {
       for (const index of indexes.values()) await index.close();
@@ -88,8 +82,6 @@ export class SearchIndex {
   readonly #states: Batcher<undefined, IndexState & { readonly backlog: number }>;
   #waiting: Waiting[] = [];
   #work: Promise<void> = Promise.resolve();
-  /** The step after the one that is being written. */
-  #ahead: Promise<PreparedStep | undefined> | undefined;
   #isWorking = false;
   #isClosing = false;
   /** Whether a search has been rejected because of the backlog. */
@@ -99,7 +91,6 @@ export class SearchIndex {
   /** The size of what must still be indexed, by the last estimate. */
   #backlog = 0;
   #timer: NodeJS.Timeout | undefined;
-  #endPause = () => {};
 
   /** Schedules the work that is left from the last run. The writes of the index go to `write`. */
   constructor(resource: Searchable, database: Database, write: Write) {
@@ -146,22 +137,18 @@ export class SearchIndex {
   async close(): Promise<void> {
     this.#isClosing = true;
     clearTimeout(this.#timer);
-    this.#endPause();
     await this.#work;
-    await this.#ahead;
   }
 
   #schedule(ms: number): void {
     if (this.#timer !== undefined || this.#isWorking || this.#isClosing) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#start();
-    }, ms).unref();
+    this.#timer = setTimeout(() => this.#start(), ms).unref();
   }
 
   #start(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     if (!this.#isWorking) this.#work = this.#catchUpInSteps();
-    else if (this.#isUrgent) this.#endPause();
   }
 
   get #backlogMs(): number {
@@ -172,47 +159,41 @@ export class SearchIndex {
     return this.#isWanted || this.#waiting.length > 0;
   }
 
-  /** Takes steps until the index is up to date. Never rejects. */
+  /** Takes steps until the index is up to date, or until the next pause. Never rejects. */
   async #catchUpInSteps(): Promise<void> {
     this.#isWorking = true;
-    let next: Next = 'go on';
+    let pauseMs: number | undefined = 0;
     try {
-      while (next === 'go on' && !this.#isClosing) next = await this.#proceed();
+      while ((pauseMs === 0 || this.#isUrgent) && !this.#isClosing) pauseMs = await this.#proceed();
     } catch (error) {
       this.#rejectAll(error);
-      next = 'retry';
+      pauseMs = INDEX_TIMES.delayMs;
     }
     if (this.#isClosing) this.#rejectAll(new IndexBehind(this.#backlogMs));
     this.#isWorking = false;
-    if (next === 'look again') this.#schedule(INDEX_TIMES.delayMs);
-    if (next === 'retry') this.#schedule(INDEX_TIMES.retryMs);
+    if (pauseMs !== undefined) this.#schedule(pauseMs);
   }
 
-  /** Takes a step, pauses if others write, and resolves with what to do next. */
-  async #proceed(): Promise<Next> {
+  /** Takes a step; resolves with the pause before the next one, undefined if none is needed. */
+  async #proceed(): Promise<number | undefined> {
     const writes = this.#writes;
     const started = performance.now();
     const outcome = await this.#takeStep();
     if (outcome === 'done') {
       this.#isWanted = false;
-      if (this.#waiting.length > 0) return 'go on';
-      return this.#writes > writes ? 'look again' : 'rest';
+      return this.#writes > writes ? INDEX_TIMES.delayMs : undefined;
     }
     this.#rejectLate();
-    if (this.#isUrgent) return 'go on';
     // Another process is at work, which may end before the index is up to date.
-    if (outcome === 'lost') return 'look again';
-    if (this.#writes > writes && !this.#isClosing)
-      await this.#pause(INDEX_TIMES.pauseFactor * (performance.now() - started));
-    return 'go on';
+    if (outcome === 'lost') return INDEX_TIMES.delayMs;
+    const workedMs = performance.now() - started;
+    return this.#writes > writes ? INDEX_TIMES.pauseFactor * workedMs : 0;
   }
 
   /** Resolves with 'done' if there was nothing to do, with 'lost' if the index moved meanwhile. */
   async #takeStep(): Promise<'done' | 'moved' | 'lost'> {
     const started = performance.now();
-    const ahead = this.#ahead && (await this.#ahead);
-    this.#ahead = undefined;
-    const { state, step, size, isFull } = ahead?.step ? ahead : await this.#prepare();
+    const { state, step, size, isFull } = await this.#prepare();
     if (isCurrent(state)) {
       this.#settleUpTo(state.number);
       return 'done';
@@ -221,10 +202,7 @@ export class SearchIndex {
       const restart = { rows: [], from: state, to: { number: state.last, id: 0 } };
       return (await this.#write(this.#kinds.restart, 0, restart)) ? 'moved' : 'lost';
     }
-    const writing = this.#write(this.#kinds.step, 0, step);
-    // The next step is prepared during the write; it has no effect if this one has none.
-    if (isFull && this.#isUrgent) this.#ahead = this.#prepare(step.to).catch(() => undefined);
-    if (!(await writing)) return 'lost';
+    if (!(await this.#write(this.#kinds.step, 0, step))) return 'lost';
     this.#learn(size, isFull, performance.now() - started);
     if (step.to.id === null) this.#settleUpTo(step.to.number);
     return 'moved';
@@ -232,22 +210,10 @@ export class SearchIndex {
 
   #learn(size: number, isFull: boolean, ms: number): void {
     this.#backlog = Math.max(0, this.#backlog - size);
-    // Small steps take longer for each byte, so they can only lower the estimate.
+    // Small steps take longer for each byte.
+    if (!isFull) return;
     const weight = size / (size + REMEMBERED_BYTES);
-    const difference = ms / size - this.#msPerByte;
-    if (isFull) this.#msPerByte += difference * weight;
-    else if (difference < 0) this.#msPerByte += difference;
-  }
-
-  /** Resolves after this time, or as soon as a search waits. */
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms).unref();
-      this.#endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    this.#msPerByte += (ms / size - this.#msPerByte) * weight;
   }
 
   #settleUpTo(number: number): void {

@@ -52,6 +52,9 @@ const BEGIN_TO_SERVE = beginSql(`
   iif(${VERSION} > ${SCHEMA_VERSION}
     OR (${UNFINISHED}), NULL, '[]')`);
 
+const storeSql = (rows = `'[]'`) => `
+  UPDATE notes_server_done SET rows = json_insert(rows, '$[#]', json(${rows})) WHERE id = ?2`;
+
 const DELETE_OLD_BATCHES = `
   DELETE FROM notes_server_done
   WHERE rowid <= (SELECT max(rowid) FROM notes_server_done) - ${KEPT_BATCHES}`;
@@ -152,17 +155,15 @@ function checked(results: readonly Result[]): readonly Result[] {
 
 /** Returns a batch as the cluster carries it out: each foretold row is stored before its write. */
 function toSteps(batchId: string, statements: readonly Statement[], hasRows: boolean): Step[] {
-  return [
-    [hasRows ? BEGIN_TO_SERVE : BEGIN, batchId],
-    ...statements.flatMap((statement): Step[] => {
-      const { parameter, rows } = statement;
-      const input = (rows && parameter) ?? '';
-      const store: Step[] = hasRows ? [[storeSql(rows), input, batchId]] : [];
-      return [...store, toStep(statement)];
-    }),
-    [DELETE_OLD_BATCHES],
-    ...(hasRows ? [[SELECT_ROWS, batchId] as const] : []),
-  ];
+  const steps: Step[] = [[hasRows ? BEGIN_TO_SERVE : BEGIN, batchId]];
+  for (const statement of statements) {
+    const { parameter = '', rows } = statement;
+    if (hasRows) steps.push([storeSql(rows), rows ? parameter : '', batchId]);
+    steps.push(toStep(statement));
+  }
+  steps.push([DELETE_OLD_BATCHES]);
+  if (hasRows) steps.push([SELECT_ROWS, batchId]);
+  return steps;
 }
 
 function toStep({ sql, parameter }: Statement): Step {
@@ -171,9 +172,4 @@ function toStep({ sql, parameter }: Statement): Step {
 
 function parseRows(stored: readonly Row[] | null | undefined): Row[][] {
   return JSON.parse(String(stored?.[0]?.rows));
-}
-
-function storeSql(rows = `'[]'`): string {
-  return `
-    UPDATE notes_server_done SET rows = json_insert(rows, '$[#]', json(${rows})) WHERE id = ?2`;
 }

@@ -94,7 +94,7 @@ test('backup: a complete file is not called unwritten if its folder is not synce
   const folder = dirname(target);
   const moved = join(temporaryFolder(t), 'moved');
   const publishing = writeWhole(target, {
-    write: (file) => file.writeFile('x'),
+    write: (_path, file) => file.writeFile('x'),
     async publish(unfinished) {
       await rename(unfinished, target);
       await rename(folder, moved);
