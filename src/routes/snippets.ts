@@ -2,7 +2,7 @@
 import { MAX_SNIPPET_LENGTH } from '../contract/generated.js';
 import { Turns } from '../http/turns.ts';
 import type { Query } from '../search/query.ts';
-import { snippetOf } from '../search/snippet.ts';
+import { JsonString, snippetOf } from '../search/snippet.ts';
 
 /** The limits of the snippets of a page; tests change them. */
 export const SNIPPET_LIMITS = {
@@ -24,11 +24,12 @@ export async function snippetEnds(
   let units = SNIPPET_LIMITS.effortUnits;
   let pausedMs = performance.now();
   for (const [index, record] of records.entries()) {
-    const { [title]: titleText = '', [body]: bodyText = '' } = textsIn(record);
+    const json = typeof record === 'string' ? Buffer.from(record) : record;
+    const texts = [stringOf(json, title), stringOf(json, body)] as const;
     // What a record does not need is left to the next ones.
     const share = units / (records.length - index);
     const effort = { units: share };
-    const search = snippetOf(titleText, bodyText, query, MAX_SNIPPET_LENGTH, effort);
+    const search = snippetOf(...texts, query, MAX_SNIPPET_LENGTH, effort);
     let step = search.next();
     while (!step.done) {
       if (performance.now() > pausedMs + SNIPPET_LIMITS.sliceMs) {
@@ -44,8 +45,8 @@ export async function snippetEnds(
   return ends;
 }
 
-/** Returns the texts in place of the snippet, or the members of a whole record, which has them. */
-function textsIn(record: string | Buffer): Readonly<Record<string, string>> {
-  const members = JSON.parse(String(record));
-  return members.snippet ?? members;
+function stringOf(json: Buffer, name: string): JsonString {
+  // No string contains these bytes, because JSON escapes quotes.
+  const beginning = `"${name}":"`;
+  return new JsonString(json, json.indexOf(beginning) + beginning.length);
 }

@@ -10,6 +10,7 @@ import {
   createStepReader,
   type IndexState,
   isCurrent,
+  type PreparedStep,
   stateOf,
   stateSql,
 } from './steps.ts';
@@ -82,6 +83,8 @@ export class SearchIndex {
   readonly #states: Batcher<undefined, IndexState & { readonly backlog: number }>;
   #waiting: Waiting[] = [];
   #work: Promise<void> = Promise.resolve();
+  /** The step after the one that is being written. */
+  #ahead: Promise<PreparedStep | undefined> | undefined;
   #isWorking = false;
   #isClosing = false;
   /** Whether a search has been rejected because of the backlog. */
@@ -138,6 +141,7 @@ export class SearchIndex {
     this.#isClosing = true;
     clearTimeout(this.#timer);
     await this.#work;
+    await this.#ahead;
   }
 
   #schedule(ms: number): void {
@@ -193,7 +197,9 @@ export class SearchIndex {
   /** Resolves with 'done' if there was nothing to do, with 'lost' if the index moved meanwhile. */
   async #takeStep(): Promise<'done' | 'moved' | 'lost'> {
     const started = performance.now();
-    const { state, step, size, isFull } = await this.#prepare();
+    const ahead = this.#ahead && (await this.#ahead);
+    this.#ahead = undefined;
+    const { state, step, size, isFull } = ahead?.step ? ahead : await this.#prepare();
     if (isCurrent(state)) {
       this.#settleUpTo(state.number);
       return 'done';
@@ -202,7 +208,10 @@ export class SearchIndex {
       const restart = { rows: [], from: state, to: { number: state.last, id: 0 } };
       return (await this.#write(this.#kinds.restart, 0, restart)) ? 'moved' : 'lost';
     }
-    if (!(await this.#write(this.#kinds.step, 0, step))) return 'lost';
+    const writing = this.#write(this.#kinds.step, 0, step);
+    // The next step is prepared during the write; it has no effect if this one has none.
+    if (isFull && this.#isUrgent) this.#ahead = this.#prepare(step.to).catch(() => undefined);
+    if (!(await writing)) return 'lost';
     this.#learn(size, isFull, performance.now() - started);
     if (step.to.id === null) this.#settleUpTo(step.to.number);
     return 'moved';

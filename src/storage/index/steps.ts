@@ -5,6 +5,7 @@ import {
   BLOCK_BITS,
   type Resource,
   type Searchable,
+  type SearchTables,
   textFieldsOf,
   typeOf,
 } from '../../resources/resource.ts';
@@ -49,20 +50,35 @@ interface IndexStep extends RowSet {
   readonly to: IndexPosition;
 }
 
+/** A step that can be written, and the state of the index before it. */
+export interface PreparedStep {
+  readonly state: IndexState;
+  /** Undefined if the index is up to date, or if all records must be indexed again. */
+  readonly step?: IndexStep;
+  /** How much the step takes from the backlog: the bytes of its texts, and some for each record. */
+  readonly size: number;
+  /** Whether more would have followed without the limits. */
+  readonly isFull: boolean;
+}
+
+/** The first table of every query; `from` is the SQL of the position. */
+const placeSql = ({ position }: SearchTables, from: string) => `
+  place AS MATERIALIZED (
+    SELECT number, id, last, number = last OR (number < last AND oldest <= number + 1) AS reaches
+    FROM (SELECT ${from}, ${LAST_NUMBER} AS last,
+            coalesce((SELECT min(number) FROM ${CHANGES}), ${LAST_NUMBER} + 1) AS oldest
+          FROM ${position}))`;
+
 /** Returns the SQL that tests whether a change in the log concerns the texts of a record. */
 export const isOfTextsSql = (resource: Resource) =>
   `type IN (${['created', 'updated', 'deleted'].map((event) => `'${typeOf(resource)}.${event}'`)})`;
 
-/** The tables of both queries: which records come next, at most this many, and their sizes. */
-function nextSql(resource: Searchable, maxRecords: number): string {
+/** The tables of both queries: which records follow `from`, at most this many, and their sizes. */
+function nextSql(resource: Searchable, maxRecords: number, from = 'number, id'): string {
   const { table, search } = resource;
   const size = textFieldsOf(resource).map((name) => `octet_length(${table}.${name})`);
   return `
-    place AS MATERIALIZED (
-      SELECT number, id, last, number = last OR (number < last AND oldest <= number + 1) AS reaches
-      FROM (SELECT number, id, ${LAST_NUMBER} AS last,
-              coalesce((SELECT min(number) FROM ${CHANGES}), ${LAST_NUMBER} + 1) AS oldest
-            FROM ${search.position})),
+    ${placeSql(search, from)},
     logged AS MATERIALIZED (
       SELECT number, type, id FROM ${CHANGES}
       WHERE number > (SELECT iif(id IS NULL, number, NULL) FROM place)
@@ -97,8 +113,10 @@ export function stateSql(resource: Searchable): string {
 function workSql(resource: Searchable): string {
   const { table } = resource;
   const texts = textFieldsOf(resource).map((name) => `${table}.${name}`);
+  const from = `
+    coalesce(?1 ->> 0, number) AS number, iif(?1 ->> 0 IS NULL, id, ?1 ->> 1) AS id`;
   return `
-    WITH ${nextSql(resource, STEP_LIMITS.records)},
+    WITH ${nextSql(resource, STEP_LIMITS.records, from)},
     sized AS (
       SELECT position, id, size, sum(size) OVER (ORDER BY position) - size AS before FROM measured)
     SELECT place.*, taken.*, (SELECT count(*) FROM due) AS due,
@@ -125,15 +143,12 @@ export function isCurrent({ number, id, last }: IndexState): boolean {
   return number === last && id === null;
 }
 
-/**
- * Returns a function that resolves with the state and the step from it, unless the index is up to
- * date or all records must be indexed again. `size` is what the step takes from the backlog; it is
- * full if more would have followed without the limits.
- */
+/** Returns a function that resolves with the step from a position, by default the stored one. */
 export function createStepReader(resource: Searchable, { read }: Source) {
   const sql = workSql(resource);
-  return async () => {
-    const [row] = await read({ sql });
+  return async (from?: IndexPosition): Promise<PreparedStep> => {
+    const parameter = JSON.stringify(from ? [from.number, from.id] : []);
+    const [row] = await read({ sql, parameter });
     if (!row) throw new Error('the search index has no position');
     const state = stateOf(row);
     if (isCurrent(state) || !state.reaches) return { state, size: 0, isFull: false };
@@ -141,7 +156,7 @@ export function createStepReader(resource: Searchable, { read }: Source) {
     // The log may name a record several times.
     const records = new Map<number, (string | null)[]>(JSON.parse(String(row.records)));
     const to = positionAfter(row, state, isFull);
-    const step: IndexStep = { rows: await analyse(records), from: state, to };
+    const step = { rows: await analyse(records), from: state, to };
     return { state, step, size: Number(row.size), isFull };
   };
 }
@@ -169,9 +184,9 @@ async function analyse(records: ReadonlyMap<number, (string | null)[]>): Promise
   };
   const rows: Values[] = [];
   for (const [id, texts] of records) {
-    const row: (number | string | null)[] = [id];
-    for (const text of texts) row.push(text === null ? null : await wordsOf(text));
-    rows.push(row);
+    const words: (string | null)[] = [];
+    for (const text of texts) words.push(text === null ? null : await wordsOf(text));
+    rows.push([id, ...words]);
   }
   return rows;
 }
