@@ -90,8 +90,7 @@ export function sendReply(response: ServerResponse, reply: Reply, requestId: str
   // Node writes Latin-1 faster than UTF-8, and ASCII is the same in both.
   response.write(body, Buffer.byteLength(body) === body.length ? 'latin1' : 'utf8');
   // `end(body)` would write a second, empty piece, and Node would copy both.
-  response.socket?.uncork();
-  response.end();
+  process.nextTick(() => response.end());
 }
 
 /** Yields each part in another iteration of the event loop, because the system copies them. */
