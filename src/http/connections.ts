@@ -39,7 +39,7 @@ export class Connections {
     const { socket } = message;
     this.latest.set(socket, arrival);
     // An idle connection must not hold its last request in memory.
-    response.once('close', () => {
+    response.on('close', () => {
       const isLatest = this.latest.get(socket) === arrival;
       if (message.complete && isLatest) this.latest.set(socket, undefined);
     });

@@ -173,7 +173,7 @@ export class Dispatcher {
 
   /** Counts a large reply and encodes it: Node would keep the text in memory beside the bytes. */
   #count(exchange: Exchange, reply: Reply): Reply {
-    const { status, headers = [], body = '', large } = reply;
+    const { body = '', large } = reply;
     if (!large && body.length < DISPATCH_LIMITS.largeReplyCharacters) return reply;
     const { message, share } = exchange;
     const isRead = message.method === 'GET' || message.method === 'HEAD';
@@ -181,7 +181,7 @@ export class Dispatcher {
     if (isRead && share.bytes === 0) this.#replies.ensureRoom();
     const counted = large ?? { parts: [typeof body === 'string' ? Buffer.from(body) : body] };
     share.hold(lengthOf(counted.parts));
-    return { status, headers, large: counted };
+    return { status: reply.status, headers: reply.headers ?? [], large: counted };
   }
 }
 

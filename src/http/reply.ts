@@ -33,8 +33,6 @@ export interface Chunk {
   readonly hasMore: boolean;
 }
 
-const JSON_HEADERS = ['content-type', 'application/json'];
-
 const MAX_DRAIN_MS = 500;
 const MAX_DRAIN_BYTES = 67_108_864;
 /** A client that has left this much unread is disconnected. */
@@ -44,9 +42,9 @@ const MAX_UNREAD_BYTES = 1_048_576;
 export function jsonReply(
   status: number,
   json: string | LargeBody,
-  headers?: readonly string[],
+  headers: readonly string[] = [],
 ): Reply {
-  const all = headers ? [...JSON_HEADERS, ...headers] : JSON_HEADERS;
+  const all = ['content-type', 'application/json', ...headers];
   if (typeof json === 'string') return { status, headers: all, body: json };
   return { status, headers: all, large: json };
 }

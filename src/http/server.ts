@@ -107,8 +107,7 @@ export class HttpServer {
     const arrival = { message, response, requestId, awaitsContinue, previous };
     this.#connections.begin(arrival);
     // Node does not switch protocols, but it drops the data after a request for an upgrade.
-    const dropsNext = message.headers.upgrade !== undefined;
-    if (this.#closing || dropsNext || !hasUnambiguousEnd(message))
+    if (this.#closing || message.headers.upgrade !== undefined || !hasUnambiguousEnd(message))
       response.setHeader('connection', 'close');
     this.#connections.runAfter(message.socket, previous, () => this.#options.onRequest(arrival));
   }

@@ -40,7 +40,7 @@ interface LogOptions {
 
 /** Writes lines to a file descriptor. */
 export class LineLog {
-  readonly #threshold: number;
+  readonly #levels: ReadonlySet<LogLevel>;
   readonly #options: Required<LogOptions>;
   #lines = '';
   #unwritten: Buffer = Buffer.alloc(0);
@@ -48,7 +48,7 @@ export class LineLog {
   #isScheduled = false;
 
   constructor(level: LogLevel, options: LogOptions = {}) {
-    this.#threshold = LOG_LEVELS.indexOf(level);
+    this.#levels = new Set(LOG_LEVELS.slice(0, LOG_LEVELS.indexOf(level) + 1));
     // Reading it makes standard error non-blocking. In a worker thread, it has no descriptor.
     const target = process.stderr.fd ?? 2;
     this.#options = { target, always: {}, toLine: jsonLine, ...options };
@@ -56,7 +56,7 @@ export class LineLog {
 
   /** Whether the log writes lines of this level. */
   writes(level: LogLevel): boolean {
-    return LOG_LEVELS.indexOf(level) <= this.#threshold;
+    return this.#levels.has(level);
   }
 
   /** Writes a line without blocking. Ignores lines less severe than the level of the log. */

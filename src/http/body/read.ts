@@ -46,7 +46,10 @@ export class BodyReader {
   receive(exchange: Exchange, { accepts, method }: Route): Promise<unknown> | undefined {
     const { message, awaitsContinue } = exchange;
     // A write waits for the end of a body that it ignores, unless the client awaits a 100.
-    if (!accepts && (method === 'GET' || awaitsContinue || !hasBody(message))) return undefined;
+    const isIgnored = !accepts && (method === 'GET' || awaitsContinue || !hasBody(message));
+    // Node would discard it in more steps.
+    if (isIgnored && message.complete) message.read();
+    if (isIgnored) return undefined;
     if (accepts) exchange.format = formatOf(message, accepts);
     const bytes = this.#read(exchange);
     if (!accepts) return bytes instanceof Promise ? bytes : undefined;

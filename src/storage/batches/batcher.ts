@@ -84,14 +84,14 @@ export class Batcher<Item, Outcome> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, itemSize, resolve, reject });
       this.#queuedSize += itemSize;
-      if (this.#loops === concurrency) return;
-      this.#loops += 1;
-      // Calls of one synchronous run, such as the requests that arrived together, share a batch.
-      queueMicrotask(() => this.#runBatches());
+      if (this.#loops < concurrency) void this.#runBatches();
     });
   }
 
   async #runBatches(): Promise<void> {
+    this.#loops += 1;
+    // Calls of one synchronous run, such as the requests that arrived together, share a batch.
+    await undefined;
     const { run, ready, meter } = this.#options;
     let busySinceMs = performance.now();
     while (this.#queue.length > 0) {

@@ -61,7 +61,8 @@ export class FreshMemory {
   #isFresh(): boolean {
     if (this.#wasFresh === undefined) {
       this.#wasFresh = this.check() !== undefined;
-      queueMicrotask(() => {
+      // `queueMicrotask` would take five times as long.
+      void Promise.resolve().then(() => {
         this.#wasFresh = undefined;
       });
     }
@@ -161,17 +162,16 @@ export class FreshMemory {
     this.#entries.set(name, value, { size: ENTRY_BYTES + others + characterBytes * text.length });
   }
 
-  /** Forgets all texts of an area: nobody will ask for their keys again. */
-  #renew(area: string): void {
+  /** Forgets all texts of an area: nobody will ask for their keys again. Returns the new prefix. */
+  #renew(area: string): string {
     this.#renewals += 1;
-    this.#prefixes.set(area, `${area} ${this.#renewals}/`);
+    const prefix = `${area} ${this.#renewals}/`;
+    this.#prefixes.set(area, prefix);
+    return prefix;
   }
 
   #nameOf(area: string, key: number | string): string {
-    const prefix = this.#prefixes.get(area);
-    if (prefix !== undefined) return prefix + key;
-    this.#renew(area);
-    return this.#nameOf(area, key);
+    return `${this.#prefixes.get(area) ?? this.#renew(area)}${key}`;
   }
 }
 
