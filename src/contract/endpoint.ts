@@ -79,9 +79,11 @@ function readParameters(operation: Operation, call: Call, violations: Violation[
   if (query && queryNames)
     for (const name of new Set(query.keys()))
       if (!queryNames.includes(name)) reportUnknown(violations, name, queryNames);
-  for (const [index, parameter] of parameters.entries()) {
-    const { name, in: place } = parameter;
-    const sent = place === 'path' ? [call.pathValues[index] ?? ''] : (query?.getAll(name) ?? []);
+  let position = 0;
+  for (const parameter of parameters) {
+    const { name } = parameter;
+    const sent =
+      parameter.in === 'path' ? [call.pathValues[position++] ?? ''] : (query?.getAll(name) ?? []);
     const value = readParameter(parameter, sent, violations);
     if (value !== undefined) values[name] = value;
   }
