@@ -52,7 +52,9 @@ export async function startService(test: Ends, overrides: Overrides = {}): Promi
     write: (level, message, fields = {}) => lines.push({ level, message, fields }),
     flush: () => {},
   };
-  const app = new App({ ...optionsFor(), ...overrides, db: locationOf(file) }, log);
+  // A test that computes for seconds must not find the connections of its client closed.
+  const options = optionsFor('--idle-timeout', '60');
+  const app = new App({ ...options, ...overrides, db: locationOf(file) }, log);
   const url = await app.listen();
   const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
   let closed: Promise<void> | undefined;
