@@ -19,8 +19,6 @@ export interface Filter {
   /** Missing if the filter is always the source. */
   readonly condition?: (id: string, value: FilterValue) => string;
   readonly readsRecord?: boolean;
-  /** Whether an index finds the records that pass. */
-  readonly isIndexed?: boolean;
   /** What the bounds of the times in a block tell of its records; NULL if they are unknown. */
   readonly bounds?: {
     /** The key whose blocks have the narrowest bounds. */
@@ -78,7 +76,6 @@ function equal({ table }: Resource, name: string): Filter {
     value: (parameters) => parameters[name],
     condition: (_, value) => `${table}.${name} = ${value()}`,
     readsRecord: true,
-    isIndexed: true,
     isSlow: () => false,
   };
 }

@@ -73,8 +73,7 @@ export class ListSource {
         sql: (path = '') => this.value(`filters.${name}${path}`),
       }));
     this.#finder = this.#filters.find(({ source }) => source);
-    const isFound = this.#filters.some(({ source, isIndexed }) => source || isIndexed);
-    this.#bounded = isFound ? [] : this.#filters.filter(({ bounds }) => bounds);
+    this.#bounded = this.#finder ? [] : this.#filters.filter(({ bounds }) => bounds);
     this.#counts = this.#findCounts();
   }
 
@@ -154,29 +153,22 @@ export class ListSource {
   }
 
   #findCounts(): Blocks | undefined {
-    const { owner, blocks, numberBlocks } = this.resource;
-    const sum = `counted_${this.#index}`;
+    const { owner, numberBlocks } = this.resource;
+    const ownSum = `counted_${this.#index}`;
     if (this.#filters.length === 0) {
       const key = numberBlocks ? this.#key : 'id';
-      if (!owner)
-        return {
-          key,
-          table: blocksBy(this.resource, key),
-          where: 'TRUE',
-          sum: EVERYTHING,
-          isExact: true,
-        };
-      const where = `${owner.column} = ${this.value('owner')}`;
-      return { key, table: blocks, where, sum, isExact: true };
+      const table = blocksBy(this.resource, key);
+      const where = owner ? `${owner.column} = ${this.value('owner')}` : 'TRUE';
+      return { key, table, where, sum: owner ? ownSum : EVERYTHING, isExact: true };
     }
     const { source: { counts, isCounted = false } = {}, sql } = this.#finder ?? {};
     if (counts && sql) {
       const isExact = isCounted && this.#filters.length === 1;
-      return { key: 'id', table: counts.table, where: counts.where(sql), sum, isExact };
+      return { key: 'id', table: counts.table, where: counts.where(sql), sum: ownSum, isExact };
     }
     const key = this.#boundedKey;
     const isExact = this.#bounded.length === this.#filters.length;
-    return key && { key, table: this.#countBounded(key), where: 'TRUE', sum, isExact };
+    return key && { key, table: this.#countBounded(key), where: 'TRUE', sum: ownSum, isExact };
   }
 
   /** Counts one by one only in blocks that the bounds neither exclude nor include as a whole. */
