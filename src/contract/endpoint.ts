@@ -8,6 +8,7 @@ import {
   describeRule,
   describeViolations,
   findViolations,
+  onePerFault,
   reportUnknown,
   suggestionFor,
 } from './violations.ts';
@@ -99,7 +100,7 @@ function readParameter(parameter: Parameter, sent: readonly string[], violations
   }
   const value = parseParameter(parameter, sent);
   if (!parameter.validate(value))
-    for (const error of parameter.validate.errors ?? []) {
+    for (const error of onePerFault(parameter.validate.errors ?? [])) {
       const detail = describeRule(error, parameter.rule);
       const hint = Array.isArray(value) ? suggestionFor(error, value) : '';
       violations.push({ ...location, code: error.keyword, detail: `${detail}${hint}` });

@@ -62,14 +62,14 @@ export function recordCheck(template: string): (value: unknown) => string | unde
 export function findViolations(body: BodyValidators, value: unknown): Violation[] {
   const errors = body.validateFully(shorten(value)) ? [] : body.validateFully.errors;
   // The violation may be in the part that was cut off.
-  return onePerFault((errors?.length ? errors : (body.validate.errors ?? [])).map(toViolation));
+  return onePerFault((errors?.length ? errors : body.validate.errors) ?? []).map(toViolation);
 }
 
-/** Drops the other violations of a member that is empty or of the wrong type. */
-function onePerFault(violations: readonly Violation[]): Violation[] {
-  const isDecisive = ({ code }: Violation) => code === 'type' || code === 'minLength';
-  const settled = new Set(violations.filter(isDecisive).map(({ pointer }) => pointer));
-  return violations.filter((each) => isDecisive(each) || !settled.has(each.pointer));
+/** Drops the other errors of a value that is empty or of the wrong type. */
+export function onePerFault(errors: readonly SchemaError[]): SchemaError[] {
+  const isDecisive = ({ keyword }: SchemaError) => keyword === 'type' || keyword === 'minLength';
+  const settled = new Set(errors.filter(isDecisive).map(({ instancePath }) => instancePath));
+  return errors.filter((each) => isDecisive(each) || !settled.has(each.instancePath));
 }
 
 /** Cuts long arrays, because collecting all violations of a large input would take too long. */

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
 import type { Row } from '../../src/storage/database.ts';
 import type { PageRequest } from '../../src/storage/lists/request.ts';
-import { SORT_LIMIT } from '../../src/storage/lists/source.ts';
+import { SORT_LIMITS } from '../../src/storage/lists/source.ts';
 import { overhear, rows, withNumbers } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';
@@ -43,6 +43,7 @@ const FILTERS: readonly Filters[] = [
   { updated: [1e9, 2e9] },
   { updated: [-1, 49_000], created: [5_000, 1e9] },
   { updated: [51_000, 1e9], created: [-1, 6_000] },
+  { updated: [20_000, 1e9], created: [20_000, 21_000] },
   { updated: [22_000, 26_000], unlinked: true },
   { created: [22_000, 26_000], linked: [1] },
 ];
@@ -103,9 +104,10 @@ export function testTimes(engine: Engine): void {
   test('times: pages in every order, sorted or walked, are those of a plain filter', async (t) => {
     const { database, heard } = await fill(t, engine);
     const all = await rows(database, 'SELECT id, number, created_at, updated_at FROM notes');
-    const { records } = SORT_LIMIT;
-    t.after(() => Object.assign(SORT_LIMIT, { records }));
-    for (SORT_LIMIT.records of [0, records]) {
+    const limits = { ...SORT_LIMITS };
+    t.after(() => Object.assign(SORT_LIMITS, limits));
+    for (const changed of [{ id: 0, number: 0 }, limits]) {
+      Object.assign(SORT_LIMITS, changed);
       const table = tableOf(notes, heard.database);
       for (const filters of FILTERS) {
         const found = all.filter((row) => passes(row, filters));

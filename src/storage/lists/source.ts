@@ -41,8 +41,8 @@ interface Blocks {
 /** The table of the number of all records. */
 export const EVERYTHING = 'everything';
 
-/** How many records SQLite sorts in a few milliseconds; tests change it. */
-export const SORT_LIMIT = { records: 16_384 };
+/** How many records SQLite sorts in a few milliseconds, found by each key; tests change it. */
+export const SORT_LIMITS = { id: 16_384, number: 32_768 };
 
 type UsedFilter = Filter & { readonly sql: FilterValue };
 
@@ -108,9 +108,17 @@ export class ListSource {
 
   /** Returns the table of the sum of the counts, if the other queries need one of their own. */
   tables(): string[] {
-    const { sum = EVERYTHING } = this.#counts ?? {};
-    if (!this.#counts || sum === EVERYTHING) return [];
-    return [`${sum} (total) AS MATERIALIZED (${totalSql(this.#counts)})`];
+    const counts = this.#counts;
+    if (!counts || counts.sum === EVERYTHING) return [];
+    const byKey = totalSql(counts);
+    if (this.#bounded.length < 2) return [`${counts.sum} (total) AS MATERIALIZED (${byKey})`];
+    const byOrder = totalSql({ table: this.#countBounded(this.#key), where: 'TRUE' });
+    const isNarrow = `${this.#partlyInSql(counts.key)} < ${this.#partlyInSql(this.#key)}`;
+    return [
+      `${counts.sum} (total, is_narrow) AS MATERIALIZED (
+        SELECT iif(is_narrow, (${byKey}), (${byOrder})), is_narrow
+        FROM (SELECT ${isNarrow} AS is_narrow))`,
+    ];
   }
 
   /** Returns the SQL of the number of records in the whole list. */
@@ -137,9 +145,10 @@ export class ListSource {
       : ownerExistsSql(this.resource, owner);
   }
 
-  /** The key in whose blocks the times of the last of the bounded filters differ least. */
+  /** The key in whose blocks the times of the filter differ least; of two, not that of the list. */
   get #boundedKey(): Key | undefined {
-    return this.#bounded.at(-1)?.bounds?.key;
+    const keys = this.#bounded.map(({ bounds }) => bounds?.key);
+    return keys.find((key) => key !== this.#key) ?? keys[0];
   }
 
   /** Returns the SQL of whether the first of two sources is chosen; undefined if there is one. */
@@ -147,7 +156,8 @@ export class ListSource {
     const { key = this.#key, sum } = this.#counts ?? {};
     if (this.#filters.length === 0 || key === this.#key) return undefined;
     const total = `(SELECT total FROM ${sum})`;
-    if (!this.#finder) return `(${total} <= ${SORT_LIMIT.records})`;
+    const isNarrow = this.#bounded.length < 2 ? 'TRUE' : `(SELECT is_narrow FROM ${sum})`;
+    if (!this.#finder) return `(${total} <= ${SORT_LIMITS[key]} AND ${isNarrow})`;
     // Sorting reads all linked records; walking reads total / linked records for each found one.
     return `(${total} * ${total} < (SELECT total FROM ${EVERYTHING}) * ${this.value('limit')})`;
   }
@@ -174,15 +184,24 @@ export class ListSource {
   /** Counts one by one only in blocks that the bounds neither exclude nor include as a whole. */
   #countBounded(key: Key): string {
     const { table } = this.resource;
-    const isInside = this.#bounded.map(({ bounds, sql }) => bounds?.isInside(sql));
     const conditions = this.#bounded.map(({ condition, sql }) => condition?.('', sql));
     return `
-      (SELECT block, CASE WHEN ${isInside.join(' AND ')} THEN count
+      (SELECT block, CASE WHEN ${this.#isInside} THEN count
                           WHEN ${this.#isOutside} THEN 0
                           ELSE (SELECT count(*) FROM ${table} ${indexBy(table, key)}
                                 WHERE ${isInBlock(table, key)} AND ${conditions.join(' AND ')})
                      END AS count
        FROM ${blocksBy(this.resource, key)})`;
+  }
+
+  /** Returns the SQL of the number of records in blocks of which only a part may be wanted. */
+  #partlyInSql(key: Key): string {
+    return `(SELECT coalesce(sum(count), 0) FROM ${blocksBy(this.resource, key)}
+      WHERE (${this.#isInside}) IS NOT TRUE AND (${this.#isOutside}) IS NOT TRUE)`;
+  }
+
+  get #isInside(): string {
+    return this.#bounded.map(({ bounds, sql }) => bounds?.isInside(sql)).join(' AND ');
   }
 
   get #isOutside(): string {

@@ -16,9 +16,10 @@ export function listSql(
   const pages = Array.from({ length: count }, (_, index) => {
     return new PageSql(new ListSource(resource, shape, index), index, isConditional);
   });
+  const everything = totalSql({ table: resource.blocks, where: 'TRUE' });
   const tables = [
     `state (tag, is_current) AS MATERIALIZED (${stateQuery(resource, shape)})`,
-    `${EVERYTHING} (total) AS MATERIALIZED (${totalSql({ table: resource.blocks, where: 'TRUE' })})`,
+    `${EVERYTHING} (total) AS MATERIALIZED (${everything})`,
     ...pages.flatMap((page) => page.tables()),
   ];
   return `WITH ${tables.join(',')} ${pages.map((page) => page.select()).join(' UNION ALL ')}`;
