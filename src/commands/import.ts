@@ -11,8 +11,6 @@ import { ExportReader } from './export-reader.ts';
 import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type OnProgress, type Screen } from './progress.ts';
 
-const CHUNK_BYTES = 262_144;
-
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EISDIR: 'it is a folder',
@@ -31,7 +29,7 @@ export async function importLines(
 ): Promise<string> {
   const source = file ?? 'the input';
   try {
-    const stream = file && createReadStream(file, { highWaterMark: CHUNK_BYTES });
+    const stream = file && createReadStream(file, { highWaterMark: 262_144 });
     await using reader = new ExportReader(stream || input);
     const head = await reader.readHead();
     await using target = await openStorage('import', to);
