@@ -36,6 +36,8 @@ export const pool: Demonstration<
   },
 
   work({ items, taken }) {
+    // A second bound, independent of the contract.
+    if (items.length > 100) throw new Error('a pool takes at most 100 items');
     const outcomes: Outcome[] = [];
     for (;;) {
       const index = Atomics.add(taken, 0, 1);
