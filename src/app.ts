@@ -122,7 +122,7 @@ export class App {
   /** Reloads the key file, or uses `entries`; resolves with the number of keys. */
   async reloadKeys(entries?: readonly KeyEntry[]): Promise<number> {
     const count = (await this.#keys?.reload(entries)) ?? 0;
-    this.#feed?.wake();
+    this.#feed?.beginRoundSoon();
     return count;
   }
 
@@ -184,7 +184,7 @@ export class App {
     this.#indexes = createIndexes(database, {
       meter: meters?.write,
       memory,
-      onWritten: () => feed.noticeWrites(),
+      onWritten: () => feed.beginRoundSoon(),
     });
     // All tables share both: writes of all kinds form batches, and slow reads have one limit.
     const { write } = this.#indexes;

@@ -75,7 +75,6 @@ async function run(command: Command): Promise<void> {
   }
 }
 
-/** Writes to standard output; resolves when it can take more. */
 function writeOutput(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()));

@@ -1,8 +1,4 @@
 // Suggests the name that somebody who mistyped one probably meant.
-const MAX_MISTAKES = 2;
-
-/** A short name with many mistakes is another name. */
-const LETTERS_PER_MISTAKE = 3;
 
 /**
  * Returns `; did you mean NAME?` with the most similar of `names` after `prefix`, or an empty text.
@@ -21,7 +17,8 @@ function wordsOf(name: string): string {
 }
 
 function nearest(typed: string, names: readonly string[]): string | undefined {
-  const most = Math.min(MAX_MISTAKES, Math.floor(typed.length / LETTERS_PER_MISTAKE));
+  // A short name with many mistakes is another name.
+  const most = Math.min(2, Math.floor(typed.length / 3));
   const [found] = names
     .map((name) => ({ name, mistakes: countMistakes(typed, name.toLowerCase()) }))
     .filter(({ mistakes }) => mistakes <= most)

@@ -7,8 +7,6 @@ import { GUIDES } from '../docs/guides.ts';
 import { compileContract } from './contract.ts';
 import { renderGuide } from './guides.ts';
 
-const MAX_COMPRESSED_SHARE = 0.9;
-
 /** Writes these files to dist/. Works only when compiled: its paths are relative to dist/. */
 export async function build(): Promise<void> {
   const source = new URL('../../../src/', import.meta.url);
@@ -52,7 +50,7 @@ async function writeAsset(path: URL, bytes: Buffer): Promise<void> {
   await writeFile(path, bytes);
   const variants = { br: brotliCompressSync(bytes), gz: gzipSync(bytes, { level: 9 }) };
   for (const [ending, compressed] of Object.entries(variants)) {
-    if (compressed.length >= bytes.length * MAX_COMPRESSED_SHARE) continue;
+    if (compressed.length >= bytes.length * 0.9) continue;
     await writeFile(new URL(`${path.href}.${ending}`), compressed);
   }
 }

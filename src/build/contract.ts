@@ -14,7 +14,6 @@ import { parseTime } from '../time.ts';
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 type JsonObject = { [member: string]: Json };
 
-const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const CONTRACT_ID = 'contract';
 const IGNORED = `${CONTRACT_ID}#/components/schemas/Ignored`;
 const PROBLEM_JSON = 'application/problem+json';
@@ -101,7 +100,7 @@ class Contract {
   write(): string {
     const paths = Object.entries(this.#document.paths as Record<string, JsonObject>);
     const operations = paths.flatMap(([template, item]) => {
-      const methods = METHODS.filter((method) => method in item);
+      const methods = ['get', 'post', 'put', 'patch', 'delete'].filter((method) => method in item);
       return methods.map((method) => this.#operationOf(template, method, item));
     });
     const tags = this.#find('/components/parameters/TagIdFilter/schema');

@@ -14,9 +14,6 @@ export const VERSION_FLAG = { flag: 'version', short: 'V', help: 'print the vers
 
 const PREFIX = 'NOTES_';
 
-/** The variables that have no flag, because all users of a machine can read command lines. */
-const SECRETS = ['NOTES_API_KEYS', 'NOTES_DB_PASSWORD'];
-
 type Declarations = Readonly<Record<string, Declaration>>;
 
 /** The options as parsed from their texts; one without a default is undefined if it is not set. */
@@ -80,7 +77,9 @@ export function libraryFlags(): ReadonlyMap<string, string> {
 
 /** Returns the names of variables that look like options but are none, with suggestions. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
-  const known = [...DECLARATIONS.map(({ flag }) => variableOf(flag)), ...SECRETS];
+  // Two have no flag, because all users of a machine can read command lines.
+  const secrets = ['NOTES_API_KEYS', 'NOTES_DB_PASSWORD'];
+  const known = [...DECLARATIONS.map(({ flag }) => variableOf(flag)), ...secrets];
   const unknown = Object.keys(environment).filter(
     (name) => name.startsWith(PREFIX) && !known.includes(name),
   );

@@ -5,8 +5,6 @@ import { openFile } from '../storage/open.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { writeWhole } from './whole-file.ts';
 
-const POLL_MS = 100;
-
 /** Copies the database file `db` to the new file `target`; resolves with a line that says so. */
 export async function backup(db: string, target: string, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'backed up', ' KiB');
@@ -36,7 +34,7 @@ export async function writeSnapshot(
     if (file) onProgress(Math.min(file.size / 1_024, total - 1), total);
   };
   onProgress(0, total);
-  const timer = setInterval(reportSize, POLL_MS);
+  const timer = setInterval(reportSize, 100);
   try {
     // The online backup of SQLite would restart whenever another process writes.
     await source.read({ sql: 'VACUUM INTO ?1', parameter: path });

@@ -165,7 +165,6 @@ function queryForUniqueness(resources: readonly Resource[]): string {
     FROM (${numbers.join(' UNION ALL ')}) GROUP BY number HAVING count(*) > 1`;
 }
 
-/** Compares the records with their last changes. */
 function queryForLog(resource: Resource): string {
   const { table } = resource;
   const type = typeOf(resource);

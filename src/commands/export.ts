@@ -13,11 +13,6 @@ import { isPresent, writeWhole } from './whole-file.ts';
 
 type WriteText = (text: string) => Promise<unknown>;
 
-const CHANGE_MEMBERS = [
-  `'number', number`,
-  ...['created_at', 'updated_at'].map((column) => `'${column}', ${timeSql(column)}`),
-];
-
 /**
  * Writes the content of the database `from` to `file`, or without one to `output`; resolves with a
  * line for the user. Rejects with {@link DatabaseUnusable}, or with an error of `output`.
@@ -77,7 +72,8 @@ export async function* recordLines(
   source: Source,
   relation: Relation,
 ): AsyncGenerator<{ readonly lines: string; readonly count: number }> {
-  const changes = 'ends' in relation ? [] : CHANGE_MEMBERS;
+  const times = ['created_at', 'updated_at'].map((column) => `'${column}', ${timeSql(column)}`);
+  const changes = 'ends' in relation ? [] : [`'number', number`, ...times];
   const members = [`'type', '${typeOf(relation)}'`, membersSql(ownMembers(relation)), ...changes];
   const sql = `
     SELECT group_concat(json_object(${members.join(', ')}), char(10)

@@ -11,8 +11,6 @@ import { ExportReader } from './export-reader.ts';
 import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type OnProgress, type Screen } from './progress.ts';
 
-const CHUNK_BYTES = 262_144;
-
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EISDIR: 'it is a folder',
@@ -31,7 +29,7 @@ export async function importLines(
 ): Promise<string> {
   const source = file ?? 'the input';
   try {
-    const stream = file && createReadStream(file, { highWaterMark: CHUNK_BYTES });
+    const stream = file && createReadStream(file, { highWaterMark: 262_144 });
     await using reader = new ExportReader(stream || input);
     const head = await reader.readHead();
     await using target = await openStorage('import', to);
@@ -58,18 +56,19 @@ export async function load(
   let done = 0;
   onProgress(done, total);
   for await (const { relation, rows } of reader.pages(head)) {
-    await transact(target, [insertion(relation, rows)]);
+    await target.transact(randomUUID(), [insertion(relation, rows)]);
     done += rows.length;
     onProgress(done, total);
   }
-  await transact(target, [...raiseLastIds(head.lastIds), REMOVE_MARK, ...renewGeneration()]);
+  const ending = [...raiseLastIds(head.lastIds), REMOVE_MARK, ...renewGeneration()];
+  await target.transact(randomUUID(), ending);
 }
 
 async function begin(target: Database): Promise<void> {
   if (await isUnfinished(target)) return empty(target);
   if (Object.keys(await lastIdsOf(target)).length > 0)
     throw new DatabaseUnusable('the database is not empty: import into a new one');
-  await transact(target, MARK_UNFINISHED);
+  await target.transact(randomUUID(), MARK_UNFINISHED);
 }
 
 async function empty(target: Database): Promise<void> {
@@ -77,10 +76,10 @@ async function empty(target: Database): Promise<void> {
     const sql = `DELETE FROM ${relation.table} WHERE ${isOnPage(relation)}`;
     for await (const { bounds } of pagesOf(target, relation)) {
       const page = { sql, parameter: JSON.stringify(bounds) };
-      await transact(target, [page, { sql: `DELETE FROM ${CHANGES}` }]);
+      await target.transact(randomUUID(), [page, { sql: `DELETE FROM ${CHANGES}` }]);
     }
   }
-  await transact(target, [{ sql: 'DELETE FROM sqlite_sequence' }]);
+  await target.transact(randomUUID(), [{ sql: 'DELETE FROM sqlite_sequence' }]);
 }
 
 /** Returns the statements that make sure that nothing up to `lastIds` is assigned again. */
@@ -90,8 +89,4 @@ function raiseLastIds(lastIds: NumbersByTable): Statement[] {
      WHERE key NOT IN (SELECT name FROM sqlite_sequence)`,
     'UPDATE sqlite_sequence SET seq = max(seq, coalesce(?1 ->> name, 0))',
   ].map((sql) => ({ sql, parameter: JSON.stringify(lastIds) }));
-}
-
-function transact(target: Database, statements: readonly Statement[]): Promise<unknown> {
-  return target.transact(randomUUID(), statements);
 }

@@ -11,7 +11,6 @@ export type OnProgress = (done: number, total: number) => void;
 
 /** Keeps a line with the largest likely numbers within 80 columns. */
 const BAR_WIDTH = 12;
-const UPDATE_MS = 100;
 /** At most this many lines are written if the screen is not a terminal. */
 const STEPS = 10;
 
@@ -39,7 +38,7 @@ export function createProgress(screen: Screen, label: string, unit = ''): OnProg
     if (Number.isNaN(startedMs)) startedMs = now;
     ended = done >= total;
     const reached = total === 0 ? STEPS : Math.floor((done / total) * STEPS);
-    const isDue = screen.isTerminal ? ended || now - updatedMs >= UPDATE_MS : reached !== step;
+    const isDue = screen.isTerminal ? ended || now - updatedMs >= 100 : reached !== step;
     if (!isDue) return;
     updatedMs = now;
     step = reached;

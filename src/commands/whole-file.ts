@@ -7,10 +7,6 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { auxiliaryPaths } from '../storage/sqlite/files.ts';
 
-const PRIVATE_MODE = 0o600;
-const OWNER_BITS = 0o700;
-const ALL_BITS = 0o777;
-
 /** A file that is written as a whole. */
 export interface WholeFile {
   /** The database that is copied; a new file gets its owner and mode, if that is permitted. */
@@ -47,7 +43,7 @@ class AlreadyPresent extends DatabaseUnusable {}
 async function writeAndPublish(path: string, whole: WholeFile): Promise<void> {
   const { source, write, publish = publishNew } = whole;
   const unfinished = `${path}.unfinished-${randomBytes(4).toString('hex')}`;
-  await using file = await open(unfinished, 'wx', PRIVATE_MODE);
+  await using file = await open(unfinished, 'wx', 0o600);
   try {
     const model = await stat(path).catch(() => (source === undefined ? undefined : stat(source)));
     await write(unfinished, file);
@@ -84,8 +80,8 @@ function reasonOf(error: unknown, target: string): string {
 /** If the owner cannot change, the group and others get no access. */
 async function copyPermissions(file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   const bits = await file.chown(uid, gid).then(
-    () => ALL_BITS,
-    () => OWNER_BITS,
+    () => 0o777,
+    () => 0o700,
   );
   await file.chmod(mode & bits);
 }

@@ -6,9 +6,7 @@ import type { Demonstration } from './thread.ts';
 interface Input {
   readonly ready: Int32Array;
   readonly done: Int32Array;
-  /** The text in UTF-16. */
   readonly memory: SharedArrayBuffer;
-  /** Only the producer has it. */
   readonly payload?: string;
 }
 

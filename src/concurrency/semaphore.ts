@@ -15,9 +15,6 @@ interface Input {
   readonly order: Int32Array;
 }
 
-/** Half of the threads have to wait. */
-const THREADS_PER_PERMIT = 2;
-
 /** Demonstrates a semaphore. Each thread returns how many tasks it saw running at most. */
 export const semaphore: Demonstration<
   { task_ids: readonly number[]; concurrency_limit: number },
@@ -37,7 +34,8 @@ export const semaphore: Demonstration<
       order: sharedCells(total),
     };
     return {
-      inputs: Array(Math.min(total, THREADS_PER_PERMIT * concurrency_limit)).fill(input),
+      // Half of the threads have to wait.
+      inputs: Array(Math.min(total, 2 * concurrency_limit)).fill(input),
       answer(peaks) {
         const peak_concurrency = Math.max(...peaks);
         const completed = Array.from(input.order, (index) => task_ids[index]);

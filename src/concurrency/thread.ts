@@ -28,17 +28,14 @@ export interface Job {
 /** The member of a thread's data with the semaphore by which it is called, then dismissed. */
 export const CALLS = 'calls of notes-server';
 
-/** Enough for V8 to optimize the code. */
-const WARM_UP_ROUNDS = 12;
-
 /** Serves one job if this is a thread of a pool. One thread alone can repeat the job `warmUp`. */
 export function runThread(tasks: Tasks, warmUp: () => Job): void {
   const cells: Int32Array | undefined = workerData?.[CALLS];
   if (!parentPort || !cells) return;
   const perform = ({ task, index, input }: Job) => tasks[task]?.work(input as never, index);
   const job = warmUp();
-  // Cloned each time, like the real job.
-  for (let round = 0; round < WARM_UP_ROUNDS; round += 1) perform(structuredClone(job));
+  // Often enough for V8 to optimize the code; cloned each time, like the real job.
+  for (let round = 0; round < 12; round += 1) perform(structuredClone(job));
   parentPort.postMessage('idle');
   const calls = new Semaphore(cells);
   calls.acquire();

@@ -3,11 +3,6 @@ import type { Violation } from '../http/problem.ts';
 import { suggestion } from '../suggestion.ts';
 import { type BodyValidators, operations, type SchemaError } from './generated.js';
 
-/** Violations are listed only for this many members of an array, which may have half a million. */
-const MAX_MEMBERS = 100;
-
-const MAX_DESCRIBED = 3;
-
 /** A small request with many or long unknown names must not cause a large answer. */
 const MAX_UNKNOWN = 10;
 const MAX_NAME_LENGTH = 64;
@@ -15,7 +10,7 @@ const MAX_NAME_LENGTH = 64;
 /** Returns a sentence with the first violations and the number of the others. */
 export function describeViolations(violations: readonly Violation[]): string {
   const shown = violations
-    .slice(0, MAX_DESCRIBED)
+    .slice(0, 3)
     .map((each) => `${each.field || (each.code === 'unknown' ? '""' : 'The body')} ${each.detail}`);
   const rest = violations.length - shown.length;
   const text = `${[...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')}.`;
@@ -35,18 +30,15 @@ export function reportUnknown(
   if (violations.length >= MAX_UNKNOWN) return;
   const isShort = name.length <= MAX_NAME_LENGTH;
   const shown = (isShort ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`).toWellFormed();
-  const pointer = `#${at}${isShort ? `/${escapeToken(name)}` : ''}`;
+  // A part of a JSON Pointer in a URI fragment (RFC 6901, section 6).
+  const token = name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
+  const pointer = `#${at}${isShort ? `/${encodeURIComponent(token)}` : ''}`;
   violations.push({
     field: at ? `${at.slice(1)}.${shown}` : shown,
     ...(at === undefined ? { in: 'query' } : { in: 'body', pointer }),
     code: 'unknown',
     detail: `is not known${suggestion(shown, names)}`,
   });
-}
-
-/** Returns a name as a part of a JSON Pointer in a URI fragment (RFC 6901, section 6). */
-function escapeToken(name: string): string {
-  return encodeURIComponent(name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 
 /** Returns a function that describes how a value violates the body of a POST to `template`. */
@@ -72,13 +64,13 @@ export function onePerFault(errors: readonly SchemaError[]): SchemaError[] {
   return errors.filter((each) => isDecisive(each) || !settled.has(each.instancePath));
 }
 
-/** Cuts long arrays, because collecting all violations of a large input would take too long. */
+/** Cuts arrays, because collecting the violations of half a million members takes too long. */
 function shorten(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shorten);
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).map(([name, member]) => [
     name,
-    Array.isArray(member) ? member.slice(0, MAX_MEMBERS) : member,
+    Array.isArray(member) ? member.slice(0, 100) : member,
   ]);
   return Object.fromEntries(members);
 }

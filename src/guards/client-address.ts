@@ -2,10 +2,6 @@
 import { isIP, isIPv6 } from 'node:net';
 import type { Sender } from '../http/exchange.ts';
 
-const IPV6_GROUPS = 8;
-/** One client usually controls an entire /64 network. */
-const NETWORK_GROUPS = 4;
-
 /** Some proxies append a port, and put an IPv6 address in brackets. */
 const WITH_PORT = /^(?:\[(?<bracketed>[^\]]+)\](?::\d+)?|(?<plain>[\d.]+):\d+)$/;
 
@@ -38,7 +34,8 @@ export function clientNetwork(sender: Sender, trustProxy: boolean): string {
   // The URL parser normalizes the address, but accepts no zone (%eth0).
   const canonical = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname.slice(1, -1);
   const groupsIn = (text: string) => text.split(':').filter((group) => group !== '');
-  const zeros = '0:'.repeat(IPV6_GROUPS - groupsIn(canonical).length);
+  const zeros = '0:'.repeat(8 - groupsIn(canonical).length);
   const groups = groupsIn(canonical.replace('::', `:${zeros}`));
-  return `${groups.slice(0, NETWORK_GROUPS).join(':')}::/64`;
+  // One client usually controls an entire /64 network.
+  return `${groups.slice(0, 4).join(':')}::/64`;
 }

@@ -28,7 +28,6 @@ const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json']);
 /** The first segments of paths that require no key. */
 const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
 
-/** What a key for reading allows. */
 const READ_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const EXPIRED = 'The key has expired.';

@@ -9,8 +9,6 @@ import { parseTime } from '../time.ts';
 /** Visible ASCII without commas, which fits into a header and into a list. */
 export const KEY = /^[!-+\--~]+$/;
 
-const SECOND_MS = 1_000;
-
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EACCES: 'permission denied',
@@ -21,13 +19,10 @@ type Attributes = Omit<KeyEntry, 'digest' | 'label'>;
 
 const PLAIN: Attributes = { name: null, access: 'write', expiresAt: null, expiresMs: null };
 
-interface Attribute {
-  readonly rule: string;
-  /** Returns undefined if the text breaks the rule. */
-  readonly parse: (text: string) => Partial<Attributes> | undefined;
-}
-
-const ATTRIBUTES: Readonly<Record<string, Attribute>> = {
+/** The parser of an attribute returns undefined if the text breaks the rule. */
+const ATTRIBUTES: Readonly<
+  Record<string, { rule: string; parse: (text: string) => Partial<Attributes> | undefined }>
+> = {
   name: {
     rule: '1 to 64 letters, digits, dots, underscores and hyphens',
     parse: (name) => (/^[\w.-]{1,64}$/.test(name) ? { name } : undefined),
@@ -68,7 +63,7 @@ function parseExpiry(text: string): Partial<Attributes> | undefined {
   const expiresAt = new Date(shownMs).toISOString().replace(/\.\d+/, '');
   // RFC 3339 has years of four digits only.
   if (!/^\d{4}-/.test(expiresAt)) return undefined;
-  return { expiresMs: isDay ? shownMs + SECOND_MS : shownMs, expiresAt };
+  return { expiresMs: isDay ? shownMs + 1_000 : shownMs, expiresAt };
 }
 
 /** Resolves with the keys in `apiKeys` and in a file; rejects if it cannot be read or is wrong. */

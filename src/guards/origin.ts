@@ -5,12 +5,7 @@ import type { Reply } from '../http/reply.ts';
 
 const LOOPBACK_HOST = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])\.?(?::\d*)?$/i;
 
-const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
-
 const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
-
-/** How long a browser may cache a preflight, in seconds; the maximum of Chromium. */
-const PREFLIGHT_S = 7_200;
 
 const EXPOSED =
   'accept, accept-patch, allow, etag, idempotent-replayed, link, location, ratelimit, ' +
@@ -21,7 +16,8 @@ const PREFLIGHT_HEADERS = [
   'access-control-allow-headers',
   'authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, ' +
     'traceparent, tracestate, x-api-key, x-request-id',
-  ...['access-control-max-age', String(PREFLIGHT_S)],
+  // The maximum of Chromium, in seconds.
+  ...['access-control-max-age', '7200'],
 ];
 
 /** Throws forbidden unless the host is missing, a loopback name, or `own` (without a port). */
@@ -64,7 +60,7 @@ export function preflightReply(
 
 /** The host of an absolute target takes precedence over the header (RFC 9112, section 3.2.2). */
 function hostOf({ url = '', headers }: IncomingMessage): string {
-  return ABSOLUTE.exec(url)?.[1] ?? headers.host ?? '';
+  return /^https?:\/\/([^/?#]*)/i.exec(url)?.[1] ?? headers.host ?? '';
 }
 
 /** Whether `origin` has this host and port; `URL` removes a default port. */

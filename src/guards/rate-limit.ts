@@ -3,8 +3,6 @@
 /** The window of a quota, in seconds. */
 export const WINDOW_S = 60;
 
-const WINDOW_MS = WINDOW_S * 1_000;
-
 /** Beyond this number, the least recently seen client is dropped. */
 const MAX_CLIENTS = 65_536;
 
@@ -40,7 +38,7 @@ export class LocalRateLimiter implements RateLimiter {
 
   constructor(quota: number) {
     this.#quota = quota;
-    this.#intervalMs = WINDOW_MS / quota;
+    this.#intervalMs = (WINDOW_S * 1_000) / quota;
   }
 
   take(client: string, count = 1, now = performance.now()): Quota {

@@ -20,8 +20,6 @@ import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
 import { createSocket } from './socket-path.ts';
 
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
-
 /** What the server depends on. */
 export interface HttpServerOptions {
   readonly onRequest: (arrival: Arrival) => void;
@@ -180,7 +178,8 @@ export class HttpServer {
 
 function chooseRequestId({ headers }: IncomingMessage): string {
   const sent = headers['x-request-id'];
-  return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
+  const isUsable = typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent);
+  return isUsable ? sent : randomUUID();
 }
 
 const HEADERS_TOO_LARGE = 'The request line and headers are too large.';

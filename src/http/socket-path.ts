@@ -7,10 +7,6 @@ import { access, constants, mkdir, rm, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 
-const SOCKET_MODE = 0o660;
-const PRIVATE_MODE = 0o700;
-const OTHERS_BITS = 0o077;
-
 /** Removes a socket on which no process listens. Rejects in one line if it cannot be replaced. */
 export async function freeSocketPath(path: string): Promise<void> {
   const folder = dirname(path);
@@ -34,7 +30,7 @@ export async function createSocket(path: string, listen: (hidden: string) => Pro
   try {
     await listen(hidden);
     // Do not await from here on: the caller must be ready for the first request.
-    chmodSync(hidden, SOCKET_MODE);
+    chmodSync(hidden, 0o660);
     linkSync(hidden, path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -65,10 +61,9 @@ function hiddenFolder(path: string): string {
 
 /** A sibling may have created the folder; anybody else's would give access to the socket. */
 async function createPrivateFolder(folder: string): Promise<void> {
-  await mkdir(folder, PRIVATE_MODE).catch((error) => {
+  await mkdir(folder, 0o700).catch((error) => {
     const { uid, mode } = lstatSync(folder);
-    if (error.code !== 'EEXIST' || uid !== process.getuid?.() || (mode & OTHERS_BITS) !== 0)
-      throw error;
+    if (error.code !== 'EEXIST' || uid !== process.getuid?.() || (mode & 0o077) !== 0) throw error;
   });
 }
 

@@ -48,7 +48,6 @@ export class Metrics {
   readonly #observers = new Map<number | undefined, ByTemplate>();
   readonly #refusals: Series = {};
   readonly #keyUsage: KeyUsage;
-  /** The lengths of the queues, by the labels of their batches. */
   readonly #queues = new Map<string, (() => number)[]>();
   #active = 0;
   #streams = 0;
@@ -120,7 +119,6 @@ export class Metrics {
     this.#refusals[series] = (this.#refusals[series] ?? 0) + 1;
   }
 
-  /** Resolves with the metrics of all processes as text. */
   async exposition(): Promise<string> {
     return formatSnapshot(await this.#collect());
   }

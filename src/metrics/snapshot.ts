@@ -98,7 +98,6 @@ export class Histogram {
     };
   }
 
-  /** Returns the cumulative buckets, the sum and the count of each series. */
   read(): Series {
     const values: Series = {};
     for (const { labels, counts, sum } of this.#all) {

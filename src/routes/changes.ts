@@ -32,8 +32,6 @@ export const STREAM_TIMES = {
   commentMs: 15_000,
 };
 
-const COMMENT = Buffer.from(':\n\n');
-const STREAM_LIMIT = 1_000;
 const EVENT_STREAM = 'text/event-stream';
 const NO_STORE = ['cache-control', 'no-store', 'vary', 'accept'];
 // nginx would buffer the stream.
@@ -94,7 +92,6 @@ async function readPage(
   }
 }
 
-/** Returns how long the key of a request lasts. */
 function keyMsIn({ admission }: Call): number {
   return (admission.key?.expiresMs ?? Number.POSITIVE_INFINITY) - Date.now();
 }
@@ -115,7 +112,7 @@ async function openStream(
   const records = recordsIn(parameters);
   const sent = headers['last-event-id'] ?? parameters.since;
   const after = sent === undefined ? await lastCursor(source) : parseCursor(sent);
-  const request = { after, limit: STREAM_LIMIT, ...records };
+  const request = { after, limit: 1_000, ...records };
   const { round } = feed;
   const first = (await feed.read(request)) ?? expired();
   const stream = follow(feed, request, first, round, call);
@@ -146,7 +143,7 @@ async function* follow(
     if (!hasMore) await feed.wait(round, quietMs, signal);
     if (key?.isOver || feed.isClosed || signal.aborted) return;
     if (performance.now() >= nextCommentMs) {
-      yield { bytes: COMMENT, hasMore };
+      yield { bytes: Buffer.from(':\n\n'), hasMore };
       commentedMs = performance.now();
     }
     round = feed.round;

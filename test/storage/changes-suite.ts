@@ -195,7 +195,7 @@ export function testChanges(engine: Engine): void {
     const feed = startFeed(t, database);
     const { round } = feed;
     const woken = feed.wait(round, 60_000, NEVER);
-    feed.noticeWrites();
+    feed.beginRoundSoon();
     await woken;
     assert.notEqual(feed.round, round);
     const after = await lastCursor(database);
@@ -214,7 +214,7 @@ export function testChanges(engine: Engine): void {
     const database = await engine.open(t);
     const feed = startFeed(t, database);
     const { round } = feed;
-    feed.noticeWrites();
+    feed.beginRoundSoon();
     // Before the wait.
     await feed.wait(round, 60_000, NEVER);
     const ended = new AbortController();
@@ -241,7 +241,7 @@ export function testChanges(engine: Engine): void {
     await feed.readInRound(request);
     await feed.readInRound({ ...request });
     assert.equal(reads.length, 3);
-    feed.wake();
+    feed.beginRoundSoon();
     await feed.readInRound(request);
     assert.equal(reads.length, 4);
   });
@@ -273,7 +273,7 @@ export function testChanges(engine: Engine): void {
     await feed.wait(feed.round, 60_000, NEVER);
     const waiting = feed.wait(feed.round, 60_000, NEVER);
     await until(() => looks > 3);
-    feed.noticeWrites();
+    feed.beginRoundSoon();
     await waiting;
     // The look that was under way.
     await delay(20);

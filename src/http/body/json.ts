@@ -8,9 +8,6 @@ export const MAX_NESTING_LEVELS = 1_000;
 /** How many arrays, objects and members a text may have: more would delay other requests. */
 export const MAX_PARTS = 100_000;
 
-/** Some editors write it at the start of a file; JSON does not allow it (section 8.1). */
-const BYTE_ORDER_MARK = '\ufeff';
-
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 /** Parses JSON; `4.0`, `4e0` and `1e999` become null, which no schema accepts. Throws 400. */
@@ -25,8 +22,8 @@ export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
   try {
     return JSON.parse(checked);
   } catch (cause) {
-    // The parser's message quotes the body, so it is not sent.
-    const detail = text.startsWith(BYTE_ORDER_MARK)
+    // The parser's message quotes the body, so it is not sent. Some editors write the mark.
+    const detail = text.startsWith('\ufeff')
       ? `${subject} is not valid JSON; remove the byte order mark at its start.`
       : `${subject} is not valid JSON.`;
     throw new Problem('bad-request', detail, { cause });
@@ -57,7 +54,8 @@ function checkTokens(text: string, subject: string): string {
       depth -= 1;
     } else if (character === '-' || isDigit(character)) {
       while (isDigit(text[index])) index += 1;
-      if (!isFloatPart(text[index])) continue;
+      const next = text[index];
+      if (next !== '.' && next !== 'e' && next !== 'E') continue;
       NUMBER.lastIndex = start;
       if (!NUMBER.test(text)) continue;
       index = NUMBER.lastIndex;
@@ -75,10 +73,6 @@ function checkTokens(text: string, subject: string): string {
 
 function isDigit(character = ''): boolean {
   return character >= '0' && character <= '9';
-}
-
-function isFloatPart(character = ''): boolean {
-  return character === '.' || character === 'e' || character === 'E';
 }
 
 /** Returns the end of the string whose first character is at `start`, including its quote. */

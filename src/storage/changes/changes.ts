@@ -40,15 +40,14 @@ const ID = 2;
 const OTHER_ID = 3;
 const AT = 4;
 
-const EVENTS = ['created', 'updated', 'deleted'];
-
 /** By the type of a change: the members that name records, and where a line has their ids. */
 const ID_MEMBERS = new Map<string, readonly (readonly [name: string, place: number])[]>([
   ...RESOURCES.flatMap((resource) => {
     const { owner, idParameter } = resource;
     const own = [idParameter, ID] as const;
     const members = owner ? [[owner.resource.idParameter, OTHER_ID] as const, own] : [own];
-    return EVENTS.map((event) => [`${typeOf(resource)}.${event}`, members] as const);
+    const events = ['created', 'updated', 'deleted'];
+    return events.map((event) => [`${typeOf(resource)}.${event}`, members] as const);
   }),
   ...LINKS.flatMap(({ events, ends: [first, second] }) => {
     const own = [first.resource.idParameter, ID] as const;

@@ -18,9 +18,6 @@ export const FEED_TIMES = {
   roundMs: 10,
 };
 
-/** How many waiting clients are woken before other requests are answered. */
-const WOKEN_AT_ONCE = 32;
-
 type Reads = Map<string, Promise<Changes | undefined>>;
 
 /** The changes of a database, for all who follow them. */
@@ -77,16 +74,12 @@ export class ChangeFeed {
     });
   }
 
-  noticeWrites(): void {
+  /** Begins a round as soon as it may: when something was written, or a key may be over. */
+  beginRoundSoon(): void {
     if (this.#nextRound !== undefined) return;
     const leftMs = this.#roundBeganMs + FEED_TIMES.roundMs - performance.now();
     if (leftMs <= 0) this.#beginRound();
     else this.#nextRound = setTimeout(() => this.#beginRound(), leftMs);
-  }
-
-  /** Ends all waits, so that followers whose key is over can stop. */
-  wake(): void {
-    if (!this.isClosed) this.#beginRound();
   }
 
   close(): void {
@@ -109,7 +102,8 @@ export class ChangeFeed {
   async #wakeAll(): Promise<void> {
     for (const [index, end] of [...this.#waiting].entries()) {
       end();
-      if ((index + 1) % WOKEN_AT_ONCE === 0) await nextTurn();
+      // Other requests are answered in between.
+      if ((index + 1) % 32 === 0) await nextTurn();
     }
   }
 
@@ -129,7 +123,7 @@ export class ChangeFeed {
     this.#lookedMs = performance.now();
     if (state !== undefined && state !== this.#seen) {
       this.#seen = state;
-      this.noticeWrites();
+      this.beginRoundSoon();
     }
     this.#scheduleLook();
   }

@@ -17,8 +17,6 @@ import { companionsOf, identityOf } from './files.ts';
 import { refuseForeignLog } from './foreign-log.ts';
 import { codeOf, isProtected, unusable } from './unusable.ts';
 
-const READ_WRITE = sqlite3.OPEN_READWRITE;
-
 type OpenFile = Pick<Database, 'read' | 'close'>;
 
 /** Whether the database at `path` has no write-ahead log: then nobody is writing to it. */
@@ -41,13 +39,13 @@ export function openShared(path: string): Promise<OpenFile> {
   );
   if (isReadOnly && existsSync(path) && isAtRest(path)) return openUnchanging(path);
   // With write access, so that it can remove log and index if it is the last to use the file.
-  return openExisting(path, () => openConnection(path, READ_WRITE), READER_PRAGMAS);
+  return openExisting(path, () => openConnection(path, sqlite3.OPEN_READWRITE), READER_PRAGMAS);
 }
 
 /** Opens a file to change it; rejects if somebody uses it, and as {@link openToInspect} does. */
 export function openAlone(path: string): Promise<OpenFile> {
   const pragmas = `${KEEP_LOCKS}; ${WRITER_PRAGMAS}; ${TAKE_WRITE_LOCK}`;
-  return openExisting(path, () => openConnection(path, READ_WRITE), pragmas);
+  return openExisting(path, () => openConnection(path, sqlite3.OPEN_READWRITE), pragmas);
 }
 
 async function openExisting(
@@ -92,7 +90,7 @@ async function openUnchanging(path: string): Promise<OpenFile> {
 /** Locks a file, unless it is damaged, until the returned function is called. */
 export async function lockToReplace(path: string): Promise<() => Promise<void>> {
   refuseForeignLog(path);
-  const connection = await openConnection(path, READ_WRITE).catch((error) => {
+  const connection = await openConnection(path, sqlite3.OPEN_READWRITE).catch((error) => {
     throw unusable(path, error);
   });
   const identity = identityOf(path);

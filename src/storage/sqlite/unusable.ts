@@ -41,7 +41,8 @@ function reasonAt(path: string): string {
   const isFolder = (name: string) => statSync(name, { throwIfNoEntry: false })?.isDirectory();
   try {
     if (isFolder(path)) return 'it is a folder';
-    if (isDangling(path)) return reasonAt(resolve(folder, readlinkSync(path)));
+    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
+    if (isLink && !existsSync(path)) return reasonAt(resolve(folder, readlinkSync(path)));
     if (!isFolder(folder)) return `the folder ${folder} is missing`;
     if (isProtected(path, constants.R_OK)) return 'permission denied';
     accessSync(folder, constants.W_OK | constants.X_OK);
@@ -53,11 +54,6 @@ function reasonAt(path: string): string {
       : `permission denied in the folder ${folder}`;
   }
   return 'it cannot be opened';
-}
-
-function isDangling(path: string): boolean {
-  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
-  return isLink === true && !existsSync(path);
 }
 
 /** Whether there is a file or folder at `path` that this user may not access in a `mode`. */
