@@ -8,6 +8,8 @@ interface Input {
   readonly count: number;
 }
 
+const VALUE = 0;
+
 /** Counts with a mutex; the answer says whether an increment was lost. */
 export const counter: Demonstration<{ workers: number; count: number }, Input, void> = {
   prepare({ workers, count }) {
@@ -16,7 +18,7 @@ export const counter: Demonstration<{ workers: number; count: number }, Input, v
       inputs: Array(workers).fill(input),
       answer() {
         const expected = workers * count;
-        const actual = Atomics.load(input.counter, 0);
+        const actual = Atomics.load(input.counter, VALUE);
         return JSON.stringify({ expected, actual, consistent: actual === expected });
       },
     };
@@ -26,7 +28,7 @@ export const counter: Demonstration<{ workers: number; count: number }, Input, v
     const mutex = new Mutex(lock);
     for (let round = 0; round < count; round += 1) {
       mutex.lock();
-      counter[0] = (counter[0] ?? 0) + 1;
+      counter[VALUE] = (counter[VALUE] ?? 0) + 1;
       mutex.unlock();
     }
   },

@@ -10,6 +10,7 @@ export class PoolThread {
   #fault = new Error('a thread ended before its job did');
   #reject: (fault: Error) => void = () => {};
 
+  /** Starts the module `tasks`, which calls `runThread`. */
   constructor(
     tasks: URL,
     onIdle: (thread: PoolThread) => void,
@@ -20,6 +21,8 @@ export class PoolThread {
     this.#worker.on('error', (error) => {
       this.#fault = error;
     });
+    // The result cannot be deserialized; terminate the thread, which waits to be dismissed.
+    this.#worker.on('messageerror', (error) => this.terminate(error));
     this.#worker.on('exit', () => {
       this.#reject(this.#fault);
       onEnd(this, this.#fault);
@@ -35,11 +38,14 @@ export class PoolThread {
     });
   }
 
+  /** Ends a thread that is idle or has done its job. */
   dismiss(): void {
     this.#calls.release();
   }
 
-  async terminate(): Promise<void> {
+  /** Rejects the job with `fault`. */
+  async terminate(fault = this.#fault): Promise<void> {
+    this.#fault = fault;
     await this.#worker.terminate();
   }
 }

@@ -12,6 +12,9 @@ interface Input {
 
 type Outcome = readonly [index: number, { readonly result: string } | { readonly error: string }];
 
+/** A second bound on the items of a request, independent of the contract. */
+const MAX_ITEMS = 100;
+
 /** Demonstrates a pool. */
 export const pool: Demonstration<
   { items: readonly string[]; max_workers: number },
@@ -36,8 +39,7 @@ export const pool: Demonstration<
   },
 
   work({ items, taken }) {
-    // A second bound, independent of the contract.
-    if (items.length > 100) throw new Error('a pool takes at most 100 items');
+    if (items.length > MAX_ITEMS) throw new Error(`a pool takes at most ${MAX_ITEMS} items`);
     const outcomes: Outcome[] = [];
     for (;;) {
       const index = Atomics.add(taken, 0, 1);

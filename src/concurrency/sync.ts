@@ -13,6 +13,9 @@ class Primitive {
   }
 }
 
+/** Attempts before sleeping: a lock is usually released sooner than a thread can be woken. */
+const SPINS = 100;
+
 const LOCK = 0;
 const FREE = 0;
 const HELD = 1;
@@ -31,14 +34,14 @@ export class Mutex extends Primitive {
   /** Takes the lock or waits for it. Not reentrant. */
   lock(): void {
     const cells = this.cells;
-    // Before sleeping: a lock is usually released sooner than a thread can be woken.
-    for (let spin = 0; spin < 100; spin += 1) {
+    for (let spin = 0; spin < SPINS; spin += 1) {
       if (Atomics.compareExchange(cells, LOCK, FREE, HELD) === FREE) return;
     }
     // Others may be asleep: an unnecessary notify is harmless, a missing one leaves them asleep.
     while (Atomics.exchange(cells, LOCK, CONTENDED) !== FREE) Atomics.wait(cells, LOCK, CONTENDED);
   }
 
+  /** Releases the lock; throws if no thread holds it. */
   unlock(): void {
     const state = Atomics.exchange(this.cells, LOCK, FREE);
     if (state === CONTENDED) Atomics.notify(this.cells, LOCK, 1);
@@ -107,12 +110,14 @@ export class Event extends Primitive {
 
 const PARTIES = 0;
 const ARRIVED = 1;
+/** Counts the meetings. */
 const GENERATION = 2;
+const BARRIER_CELLS = 3;
 
 /** A reusable meeting point for a fixed number of threads. */
 export class Barrier extends Primitive {
   static cells(parties: number): Int32Array {
-    return sharedCells(3, { [PARTIES]: parties });
+    return sharedCells(BARRIER_CELLS, { [PARTIES]: parties });
   }
 
   arrive(): void {

@@ -5,6 +5,7 @@ import type { Demonstration } from './thread.ts';
 
 interface Input {
   readonly key: string;
+  /** The thread's share. */
   readonly items: readonly string[];
   readonly allWritten: Int32Array;
 }
@@ -14,6 +15,8 @@ interface Result {
   readonly results: string;
   readonly isolated: boolean;
 }
+
+const MAX_THREADS = 8;
 
 /** Thread-local, because each thread loads this module separately. */
 const context = new Map<string, string>();
@@ -26,7 +29,7 @@ export const threadLocal: Demonstration<
 > = {
   prepare({ items, context_key }) {
     const total = items.length;
-    const workers = Math.min(total, 8);
+    const workers = Math.min(total, MAX_THREADS);
     const allWritten = Barrier.cells(workers);
     const startOf = (index: number) => Math.floor((total * index) / workers);
     return {

@@ -29,6 +29,9 @@ export interface Input<Parameters, Content> {
   readonly call: Call;
 }
 
+/** How many violations a 422 lists: a small request must not cause a large answer. */
+const MAX_ERRORS = 20;
+
 /** Returns the route of an operation of the contract, whose schemas guarantee the types. */
 export function endpoint<Parameters = unknown, Content = unknown>(
   method: Operation['method'],
@@ -153,7 +156,6 @@ function readMembers(body: Body, value: unknown, at: string, violations: Violati
 
 /** Returns the 422 that lists the violations. */
 export function validationFailed(violations: readonly Violation[]): Problem {
-  // A small request must not cause a large answer.
-  const errors = violations.slice(0, 20);
+  const errors = violations.slice(0, MAX_ERRORS);
   return new Problem('validation-failed', describeViolations(violations), { errors });
 }

@@ -18,10 +18,14 @@ type LogLevel = (typeof LOG_LEVELS)[number];
 /** A log. Its methods never throw. */
 export type Log = Pick<LineLog, 'writes' | 'write' | 'flush'>;
 
+/** Above this, lines are dropped and counted. */
+const MAX_BUFFERED_CHARACTERS = 8_388_608;
+
 /** PIPE_BUF on Linux: a write of this size is atomic, so lines of several processes stay whole. */
 const PIECE_BYTES = 4_096;
 
 const RETRY_MS = 20;
+const FLUSH_MS = 500;
 
 /** Ids of zeros and version `ff` are invalid; versions after `00` may append more fields. */
 const TRACEPARENT =
@@ -50,6 +54,7 @@ export class LineLog {
     this.#options = { target, always: {}, toLine: jsonLine, ...options };
   }
 
+  /** Whether the log writes lines of this level. */
   writes(level: LogLevel): boolean {
     return this.#levels.has(level);
   }
@@ -57,7 +62,7 @@ export class LineLog {
   /** Writes a line without blocking. Ignores lines less severe than the level of the log. */
   write(level: Exclude<LogLevel, 'silent'>, message: string, fields: LogFields = {}): void {
     if (!this.writes(level)) return;
-    if (this.#lines.length > 8_388_608) {
+    if (this.#lines.length > MAX_BUFFERED_CHARACTERS) {
       this.#dropped += 1;
       return;
     }
@@ -73,7 +78,7 @@ export class LineLog {
 
   /** Writes the buffered lines before the process ends; blocks for 500 ms at most. */
   flush(): void {
-    const deadline = performance.now() + 500;
+    const deadline = performance.now() + FLUSH_MS;
     while (!this.#writeOut() && performance.now() < deadline)
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
   }

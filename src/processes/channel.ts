@@ -57,6 +57,7 @@ export class Channel<Theirs extends Functions> {
     });
   }
 
+  /** Calls a function of the other end without a response. */
   notify<Name extends keyof Theirs & string>(
     name: Name,
     ...[argument]: Parameters<Theirs[Name]>
@@ -85,7 +86,9 @@ export class Channel<Theirs extends Functions> {
 
   async #serve(name: string, { argument, number }: Message): Promise<void> {
     try {
-      const result = await this.#ours[name]?.(argument as never);
+      const own = this.#ours[name];
+      if (!own) throw new Error(`the other process has no function ${name}`);
+      const result = await own(argument as never);
       if (number !== undefined) this.#send({ answers: number, result });
     } catch (thrown) {
       const { message, code, address, port, hostname } = thrown as Record<string, unknown>;

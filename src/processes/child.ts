@@ -6,6 +6,8 @@ import type { Snapshot } from '../metrics/snapshot.ts';
 import { Channel } from './channel.ts';
 import type { MemberFunctions, SupervisorFunctions } from './protocol.ts';
 
+const REPORT_MS = 1_000;
+
 /** A process that the supervisor has started. */
 export class Child {
   readonly channel: Channel<MemberFunctions>;
@@ -42,7 +44,7 @@ export class Child {
   /** Asks for `metrics`, for a second at most. */
   async updateMetrics(): Promise<void> {
     const report = this.channel.call('metrics').catch(() => undefined);
-    const snapshot = await Promise.race([report, delay(1_000, undefined, { ref: false })]);
+    const snapshot = await Promise.race([report, delay(REPORT_MS, undefined, { ref: false })]);
     if (snapshot) this.metrics = snapshot;
   }
 }

@@ -1,6 +1,9 @@
 // The write lease: of several processes, only its holder writes. SQLite's lock also excludes
 // concurrent writers, but a process that waits for it polls, and may starve.
 
+/** How long a holder may keep the lease while others wait. */
+const OVERDUE_MS = 2_000;
+
 /** The queue for the lease. A holder loses it if overdue; SQLite's own lock separates the two. */
 export class LeaseQueue<Holder> {
   readonly #notify: (holder: Holder) => void;
@@ -40,9 +43,8 @@ export class LeaseQueue<Holder> {
     next?.grant(othersWait);
   }
 
-  /** Limits how long a holder may keep the lease while others wait. */
   #startTimer(): void {
-    this.#timer = setTimeout(() => this.#grantNext(), 2_000).unref();
+    this.#timer = setTimeout(() => this.#grantNext(), OVERDUE_MS).unref();
   }
 }
 

@@ -20,6 +20,9 @@ interface SupervisorOptions extends KeySource {
   readonly socket: string | undefined;
 }
 
+/** How long a process may take to stop: longer than an App waits for requests and its database. */
+const CLOSE_MS = 20_000;
+
 /** The time before another attempt to replace a process that has lived for less than this time. */
 const RETRY_MS = 1_000;
 
@@ -35,9 +38,11 @@ export class Supervisor {
   readonly #stop = new AbortController();
   #port: number;
   #keys: Keys | undefined;
+  /** The counters of all members that have ended. */
   #endedMetrics: Snapshot = {};
   #own: ReturnType<typeof measureProcess> | undefined;
 
+  /** Each process gets the arguments `args`. */
   constructor(options: SupervisorOptions, args: readonly string[], log: Log) {
     this.#options = options;
     this.#args = args;
@@ -83,8 +88,7 @@ export class Supervisor {
     this.#stop.abort();
     const served = new Set(this.#serving);
     const endings = [...this.#members].map(async (member) => {
-      // Longer than an App waits for requests and its database.
-      const timer = setTimeout(() => member.child.kill('SIGKILL'), 20_000);
+      const timer = setTimeout(() => member.child.kill('SIGKILL'), CLOSE_MS);
       await member.ready;
       member.channel.notify('close');
       const status = await member.ended;

@@ -104,29 +104,22 @@ export function referencesOf(relation: Relation): readonly Reference[] {
 /** A block has 2^BLOCK_BITS ids; triggers count its rows, so that any offset is found at once. */
 export const BLOCK_BITS = 10;
 
-/** A table that counts the rows of a relation in each block of a key, for each `owner`. */
-export interface BlockCounts {
-  readonly table: string;
-  readonly key: string;
-  readonly owner?: Reference | undefined;
-  /** Whether it also has the bounds of the times in each block. */
-  readonly hasBounds: boolean;
-}
-
-/** Returns the tables that count the rows of a relation. */
-export function blockCountsOf(relation: Relation): readonly BlockCounts[] {
-  const { blocks: table } = relation;
+/**
+ * Returns the tables that count the rows of a relation in each block of a key, for each `owner`,
+ * and whether they also have the bounds of the times in each block.
+ */
+export function blockCountsOf(relation: Relation) {
   if ('ends' in relation) {
     const [{ column: key }, owner] = relation.ends;
-    return [{ table, key, owner, hasBounds: false }];
+    return [{ table: relation.blocks, key, owner, hasBounds: false }];
   }
-  const { numberBlocks, owner } = relation;
-  if (!numberBlocks) return [{ table, key: 'id', owner, hasBounds: false }];
-  return [
-    { table, key: 'id', hasBounds: true },
-    { table: numberBlocks, key: 'number', hasBounds: true },
-  ];
+  const { blocks, numberBlocks, owner } = relation;
+  const byId = { table: blocks, key: 'id', owner, hasBounds: numberBlocks !== undefined };
+  return numberBlocks ? [byId, { ...byId, table: numberBlocks, key: 'number' }] : [byId];
 }
+
+/** One of these tables. */
+export type BlockCounts = ReturnType<typeof blockCountsOf>[number];
 
 /** Returns the columns of a row, in order: the id unless it is a link, references, fields. */
 export function rowColumnsOf(relation: Relation): readonly string[] {

@@ -20,6 +20,9 @@ export interface ListQuery {
   readonly include?: readonly string[];
 }
 
+/** The most characters of several links: many clients and proxies refuse longer headers. */
+const MAX_LINKS_LENGTH = 8_192;
+
 const POSITIONS = ['offset', 'after', 'before'];
 
 /** Returns the order of a list: in a search, the best match comes first. */
@@ -80,7 +83,6 @@ export function linkHeader(
     add('prev', 'offset', isPreceded ? Math.max(0, Math.min(offset, total) - limit) : undefined);
   }
   links.push(`<${url}${kept && `?${kept}`}>; rel="first"`);
-  // Many clients and proxies refuse longer headers.
-  while (links.length > 1 && links.join(', ').length > 8_192) links.pop();
+  while (links.length > 1 && links.join(', ').length > MAX_LINKS_LENGTH) links.pop();
   return ['link', links.join(', ')];
 }

@@ -1,8 +1,9 @@
 // The snippets of a page: the search for matches is bounded, and lets other requests run.
+import { isUtf8, transcode } from 'node:buffer';
 import { MAX_SNIPPET_LENGTH } from '../contract/generated.js';
 import { Turns } from '../http/turns.ts';
 import type { Query } from '../search/query.ts';
-import { JsonString, snippetOf } from '../search/snippet.ts';
+import { snippetOf } from '../search/snippet.ts';
 
 /** The limits of the snippets of a page; tests change them. */
 export const SNIPPET_LIMITS = {
@@ -24,12 +25,11 @@ export async function snippetEnds(
   let units = SNIPPET_LIMITS.effortUnits;
   let pausedMs = performance.now();
   for (const [index, record] of records.entries()) {
-    const json = typeof record === 'string' ? Buffer.from(record) : record;
-    const texts = [stringOf(json, title), stringOf(json, body)] as const;
+    const { [title]: titleText = '', [body]: bodyText = '' } = textsIn(record);
     // What a record does not need is left to the next ones.
     const share = units / (records.length - index);
     const effort = { units: share };
-    const search = snippetOf(...texts, query, MAX_SNIPPET_LENGTH, effort);
+    const search = snippetOf(titleText, bodyText, query, MAX_SNIPPET_LENGTH, effort);
     let step = search.next();
     while (!step.done) {
       if (performance.now() > pausedMs + SNIPPET_LIMITS.sliceMs) {
@@ -45,8 +45,11 @@ export async function snippetEnds(
   return ends;
 }
 
-function stringOf(json: Buffer, name: string): JsonString {
-  // No string contains these bytes, because JSON escapes quotes.
-  const beginning = `"${name}":"`;
-  return new JsonString(json, json.indexOf(beginning) + beginning.length);
+/** Returns the texts in place of the snippet, or the members of a whole record, which has them. */
+function textsIn(record: string | Buffer): Readonly<Record<string, string>> {
+  const isDecodable = typeof record !== 'string' && isUtf8(record);
+  // Several times as fast as `toString`.
+  const text = isDecodable ? transcode(record, 'utf8', 'utf16le').toString('utf16le') : `${record}`;
+  const members = JSON.parse(text);
+  return members.snippet ?? members;
 }

@@ -4,46 +4,52 @@ import { Kind, kindOf, replacementOf } from './characters.ts';
 /** The code unit that separates folded words. */
 export const SPACE = 0x20;
 
+/** How much of an original is folded at a time, in UTF-16 units; tests change it. */
+export const FOLD_LIMITS = { pieceUnits: 1_024 };
+
 const SPARE_UNITS = 32;
 
 /** Folded words with a space before and after each; a run without spaces is one word. */
 export class FoldedText {
+  readonly #original: string;
+  readonly #maxCharacters: number;
   #units: Uint16Array;
   /** For each folded code unit, the position of its origin in the original, in UTF-16 units. */
   #starts: Uint32Array;
   #length = 0;
   #kind: number = Kind.separator;
-  #originalLength = 0;
-  #isWhole = false;
   /** The number of folded characters so far, without separators. */
-  characters = 0;
+  #characters = 0;
+  /** How much of the original is folded, in UTF-16 units. */
+  position = 0;
+  isWhole = false;
 
-  /** `room` is the length of the original, if it is known. */
-  constructor(room = 0) {
-    this.#units = new Uint16Array(room + SPARE_UNITS);
-    this.#starts = new Uint32Array(room + SPARE_UNITS);
+  /** Folds nothing yet, and in the end about `maxCharacters` of the original. */
+  constructor(original: string, maxCharacters = Number.POSITIVE_INFINITY) {
+    const room = Math.min(original.length, FOLD_LIMITS.pieceUnits) + SPARE_UNITS;
+    this.#original = original;
+    this.#maxCharacters = maxCharacters;
+    this.#units = new Uint16Array(room);
+    this.#starts = new Uint32Array(room);
     this.#append(SPACE, 0);
   }
 
-  /** Folds the next piece of the original, which must not begin or end within a code point. */
-  append(piece: string): void {
-    for (let at = 0; at < piece.length; at += 1) {
-      const point = piece.codePointAt(at) ?? 0;
-      this.#add(point, this.#originalLength + at);
-      if (point > 0xffff) at += 1;
+  /** Folds the next piece of the original, up to a whole code point. Ends with the last piece. */
+  advance(): void {
+    const { length } = this.#original;
+    const end = Math.min(this.position + FOLD_LIMITS.pieceUnits, length);
+    while (this.position < end) {
+      const point = this.#original.codePointAt(this.position) ?? 0;
+      this.#add(point, this.position);
+      this.position += point > 0xffff ? 2 : 1;
     }
-    this.#originalLength += piece.length;
-  }
-
-  /** Must be called after the last piece. */
-  finish(): void {
-    if (this.#kind !== Kind.separator) this.#append(SPACE, this.#originalLength);
-    this.#isWhole = true;
+    this.isWhole = this.position >= length || this.#characters >= this.#maxCharacters;
+    if (this.isWhole && this.#kind !== Kind.separator) this.#append(SPACE, this.position);
   }
 
   /** The number of folded units so far; before the end without the last, which may change. */
   get length(): number {
-    return this.#isWhole ? this.#length : this.#length - 1;
+    return this.isWhole ? this.#length : this.#length - 1;
   }
 
   /** Returns the folded units from a position on. They share memory with this text. */
@@ -57,7 +63,7 @@ export class FoldedText {
 
   /** Returns where in the original the folded code unit at `position` begins, in UTF-16 units. */
   startOf(position: number): number {
-    return position < this.#length ? (this.#starts[position] ?? 0) : this.#originalLength;
+    return position < this.#length ? (this.#starts[position] ?? 0) : this.position;
   }
 
   /** Returns where in the original the folded code unit before `position` ends. */
@@ -93,7 +99,7 @@ export class FoldedText {
     const wordKind = kind === Kind.joining ? Kind.spaceless : kind;
     const isNewWord = wordKind !== this.#kind || wordKind === Kind.emoji;
     if (isNewWord && this.#kind !== Kind.separator) this.#append(SPACE, start);
-    this.characters += 1;
+    this.#characters += 1;
     this.#kind = wordKind;
     if (point <= 0xffff) {
       this.#append(point, start);

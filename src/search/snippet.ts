@@ -8,9 +8,6 @@ export interface Snippet {
   readonly ranges: readonly (readonly [number, number])[];
 }
 
-/** A text in pieces of whole code points; each but the only one has some. */
-export type Pieces = Pick<JsonString, 'isEnd' | 'next'>;
-
 /** How much more may be searched: the code units of texts, and those that they are folded to. */
 export interface Effort {
   units: number;
@@ -24,86 +21,60 @@ interface Span {
 /** How much text a snippet shows before its first match, in UTF-16 units. */
 const LEAD = 48;
 
-const PIECE_BYTES = 2_048;
-const QUOTE = 0x22;
-
-/** The bytes of a character after its first one. */
-const REST = '[\\x80-\\xbf]';
-
-/** Complete characters and escapes of a string in JSON, as the bytes of their UTF-8. */
-const CHARACTERS = new RegExp(
-  `(?:[ !#-[\\]-\\x7f]|[\\xc2-\\xdf]${REST}|[\\xe0-\\xef]${REST}{2}|[\\xf0-\\xf4]${REST}{3}` +
-    '|\\\\u[\\da-fA-F]{4}|\\\\[^u])*',
-  'y',
-);
-
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** Returns up to `maxLength` code points around the first match that `effort` reaches. */
 export function* snippetOf(
-  title: Pieces,
-  body: Pieces,
+  title: string,
+  body: string,
   { needles }: Query,
   maxLength: number,
   effort: Effort,
 ): Generator<undefined, Snippet> {
-  const texts = [new SearchedText(body, effort), new SearchedText(title, effort)];
-  for (const text of texts) {
-    const snippet = yield* snippetIn(text, needles, maxLength);
+  for (const text of [body, title]) {
+    const snippet = yield* snippetIn(text, needles, maxLength, effort);
     if (snippet) return snippet;
   }
-  const { text } = texts.find((each) => each.text !== '') ?? { text: '' };
+  const text = body || title;
   return cutOut(text, spanAround(text, 0, maxLength), []);
 }
 
-/** The beginning of a text, which grows as the search needs it. */
-class SearchedText {
-  readonly folded = new FoldedText();
-  text = '';
-  readonly #pieces: Pieces;
-  readonly #effort: Effort;
-
-  constructor(pieces: Pieces, effort: Effort) {
-    this.#pieces = pieces;
-    this.#effort = effort;
-  }
-
-  *readUntil(isEnough: () => boolean): Generator<undefined, void> {
-    while (!isEnough() && !this.#pieces.isEnd && (this.#effort.units > 0 || this.text === '')) {
-      yield;
-      const piece = this.#pieces.next();
-      const { length } = this.folded;
-      this.folded.append(piece);
-      this.text += piece;
-      if (this.#pieces.isEnd) this.folded.finish();
-      this.#effort.units -= piece.length + this.folded.length - length;
-    }
-  }
-}
-
 function* snippetIn(
-  searched: SearchedText,
+  text: string,
   needles: readonly Needle[],
   maxLength: number,
+  effort: Effort,
 ): Generator<undefined, Snippet | undefined> {
-  const { folded } = searched;
-  const longest = Math.max(...needles.map(({ text }) => text.length));
+  const folded = new FoldedText(text);
+  const longest = Math.max(...needles.map((needle) => needle.text.length));
   let first = Number.POSITIVE_INFINITY;
   let known = 0;
-  yield* searched.readUntil(() => {
+  yield* foldUntil(folded, effort, () => {
     first = Math.min(first, firstMatch(folded, needles, Math.max(0, known - longest)));
     known = folded.length;
     // Until then, another needle may have begun earlier.
     return known >= first + longest;
   });
   if (first === Number.POSITIVE_INFINITY) return undefined;
-  const start = folded.startOf(first);
-  yield* searched.readUntil(() => searched.text.length >= start + windowFor(maxLength));
-  const span = spanAround(searched.text, start, maxLength);
-  yield* searched.readUntil(() => folded.startOf(folded.length - longest) >= span.end);
+  const span = spanAround(text, folded.startOf(first), maxLength);
+  yield* foldUntil(folded, effort, () => folded.startOf(folded.length - longest) >= span.end);
   // A needle begins with the space before its word.
   const matches = matchesBetween(folded, needles, Math.max(0, first - 1), span.end);
-  return cutOut(searched.text, span, matches);
+  return cutOut(text, span, matches);
+}
+
+/** Folds a text as far as needed, at least one piece, and yields before each. */
+function* foldUntil(
+  folded: FoldedText,
+  effort: Effort,
+  isEnough: () => boolean,
+): Generator<undefined, void> {
+  while (!isEnough() && !folded.isWhole && (effort.units > 0 || folded.position === 0)) {
+    yield;
+    const before = folded.position + folded.length;
+    folded.advance();
+    effort.units -= folded.position + folded.length - before;
+  }
 }
 
 /** Returns the position of the first matching character, or Infinity. */
@@ -180,29 +151,4 @@ function spanAround(text: string, first: number, maxLength: number): Span {
 /** Returns the room for the lead, a snippet and the code point after it, in UTF-16 units. */
 function windowFor(maxLength: number): number {
   return LEAD + 2 * (maxLength + 1);
-}
-
-/** A string in a JSON text, from the character after its quote on; decoded only where needed. */
-export class JsonString {
-  isEnd = false;
-  readonly #json: Buffer;
-  #position: number;
-
-  constructor(json: Buffer, position: number) {
-    this.#json = json;
-    this.#position = position;
-  }
-
-  /** Returns the next piece of the string, which ends between two code points. */
-  next(): string {
-    const bytes = this.#json.toString('latin1', this.#position, this.#position + PIECE_BYTES);
-    CHARACTERS.lastIndex = 0;
-    const [{ length }] = CHARACTERS.exec(bytes) ?? [''];
-    const end = this.#position + length;
-    const piece: string = JSON.parse(`"${this.#json.toString('utf8', this.#position, end)}"`);
-    this.#position = end;
-    // The second condition: invalid UTF-8 that another program has stored.
-    this.isEnd = this.#json[end] === QUOTE || length === 0;
-    return piece;
-  }
 }

@@ -8,8 +8,6 @@ const MAX_WORD_LENGTH = 512;
 /** About how many characters of a text are indexed. Few have more: those full of ㌖ and the like. */
 const MAX_CHARACTERS = 125_000;
 
-const SLICE_UNITS = 1_024;
-
 /** Returns the words in order, with a space after each, for the tokenizer `ascii` of FTS5. */
 export function indexedText(text: string): string {
   const slices = indexedSlices(text);
@@ -20,23 +18,15 @@ export function indexedText(text: string): string {
 
 /** As {@link indexedText}, but yields every few milliseconds. */
 export function* indexedSlices(text: string): Generator<void, string> {
-  const folded = new FoldedText(text.length);
-  for (let start = 0; start < text.length && folded.characters < MAX_CHARACTERS; ) {
-    if (start > 0) yield;
-    const next = start + SLICE_UNITS;
-    const end = isHighSurrogate(text.charCodeAt(next - 1)) ? next + 1 : next;
-    folded.append(text.slice(start, end));
-    start = end;
-  }
-  folded.finish();
+  const folded = new FoldedText(text, MAX_CHARACTERS);
+  for (folded.advance(); !folded.isWhole; folded.advance()) yield;
   return wordsIn(folded.unitsFrom(0));
 }
 
 /** Returns the folded words of a text, where a run of a script without spaces is one word. */
 export function elementsOf(text: string): string[] {
-  const folded = new FoldedText(text.length);
-  folded.append(text);
-  folded.finish();
+  const folded = new FoldedText(text);
+  while (!folded.isWhole) folded.advance();
   return folded.textFrom(0).split(' ').slice(1, -1);
 }
 

@@ -75,6 +75,7 @@ const DEEDS = {
     throw new Error('thrown by a thread');
   },
   exit: () => process.exit(3),
+  'return what nobody can read': () => nested(),
   'wait for ever': () => Atomics.wait(sharedCells(1), 0, 0),
   'run for ever'() {
     for (;;);
@@ -99,6 +100,13 @@ function fail({ deed, culprit, mates, cells }: Failure, index: number): unknown 
     Atomics.wait(cells, ARRIVED, at);
   }
   return DEEDS[deed]();
+}
+
+/** A thread has a larger stack than the main thread, which cannot read a value as deep as this. */
+function nested(): unknown {
+  let value: unknown = [];
+  for (let depth = 0; depth < 8_000; depth += 1) value = [value];
+  return value;
 }
 
 function warm(): void {

@@ -69,6 +69,11 @@ test('channel: a call rejects with the error of the other end', async () => {
   });
 });
 
+test('channel: a call of an unknown function rejects', async () => {
+  const { channel } = linked();
+  await assert.rejects(channel.call('none' as 'fail'), /has no function none$/);
+});
+
 test('channel: a message without answer may fail silently', async () => {
   const { channel, notes } = linked();
   channel.notify('note', 'hello');

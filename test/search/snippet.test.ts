@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { FOLD_LIMITS } from '../../src/search/folded-text.ts';
 import { parseQuery } from '../../src/search/query.ts';
-import { type Pieces, type Snippet, snippetOf } from '../../src/search/snippet.ts';
+import { type Snippet, snippetOf } from '../../src/search/snippet.ts';
+import { setLimits } from '../support/overload.ts';
 import { partsOf, queryFor, scan, UNBOUNDED } from '../support/search.ts';
 import { aTerm, textOf } from '../support/search-checks.ts';
 
@@ -13,23 +15,8 @@ const LENGTH = 160;
 /** More than any test searches. */
 const MUCH = 1e9;
 
-/** Returns a text as its pieces of `length` code points. */
-function inPieces(text: string, length = Number.POSITIVE_INFINITY): Pieces {
-  let rest = Array.from(text);
-  const pieces = {
-    isEnd: false,
-    next() {
-      const piece = rest.slice(0, length).join('');
-      rest = rest.slice(length);
-      pieces.isEnd = rest.length === 0;
-      return piece;
-    },
-  };
-  return pieces;
-}
-
 /** Returns the snippet for a query, and how often the search has paused. */
-function searchSnippet(query: string, body: Pieces, title = inPieces(''), units = MUCH) {
+function searchSnippet(query: string, body: string, title = '', units = MUCH) {
   const parsed = parseQuery(query, UNBOUNDED);
   assert.ok('match' in parsed, query);
   const search = snippetOf(title, body, parsed, LENGTH, { units });
@@ -42,7 +29,7 @@ function searchSnippet(query: string, body: Pieces, title = inPieces(''), units 
 }
 
 function snippetFor(query: string, body: string, title = ''): Snippet {
-  return searchSnippet(query, inPieces(body), inPieces(title)).snippet;
+  return searchSnippet(query, body, title).snippet;
 }
 
 /** Returns the parts of a snippet that it marks. */
@@ -130,10 +117,11 @@ test('search: snippet: a character of 300 code points is cut', () => {
   assert.equal(ranges.length, 1);
 });
 
-test('search: snippet: pieces of any length give that of the whole text', () => {
+test('search: snippet: pieces of any length give that of the whole text', (t) => {
   const terms = fc.array(aTerm, { minLength: 1, maxLength: 4 });
   const lead = fc.tuple(fc.constantFrom('x ', 'あ', '\u0301', '. ', '\ufdfa'), fc.nat(600));
   const length = fc.integer({ min: 1, max: 40 });
+  setLimits(t, FOLD_LIMITS, {});
   fc.assert(
     fc.property(
       lead,
@@ -145,7 +133,9 @@ test('search: snippet: pieces of any length give that of the whole text', () => 
         const query = queryFor(wanted);
         if ('fault' in parseQuery(query, UNBOUNDED)) return;
         const body = before[0].repeat(before[1]) + text + before[0].repeat(before[1]) + rest;
-        const { snippet } = searchSnippet(query, inPieces(body, size));
+        FOLD_LIMITS.pieceUnits = size;
+        const snippet = snippetFor(query, body);
+        FOLD_LIMITS.pieceUnits = body.length;
         assert.deepEqual(snippet, snippetFor(query, body));
       },
     ),
@@ -153,40 +143,39 @@ test('search: snippet: pieces of any length give that of the whole text', () => 
   );
 });
 
-test('search: snippet: a mark at the beginning of a piece belongs to the last character', () => {
-  const body = `か\u3099${' x'.repeat(100)} か`;
-  assert.deepEqual(searchSnippet('か', inPieces(body, 1)).snippet, snippetFor('か', body));
+test('search: snippet: a mark at the beginning of a piece belongs to the last character', (t) => {
+  setLimits(t, FOLD_LIMITS, { pieceUnits: 1 });
+  assert.deepEqual(marked(snippetFor('か', `か\u3099${' x'.repeat(100)} か`)), ['か']);
 });
 
-test('search: snippet: a long phrase counts, though it ends after another match', () => {
+test('search: snippet: a long phrase counts, though it ends after another match', (t) => {
+  setLimits(t, FOLD_LIMITS, { pieceUnits: 5 });
   const phrase = 'y '.repeat(50);
-  const before = searchSnippet(`milk "x milk ${phrase}"`, inPieces(`x milk ${phrase}z`, 5));
+  const before = searchSnippet(`milk "x milk ${phrase}"`, `x milk ${phrase}z`);
   assert.deepEqual(before.snippet.ranges, [[0, 106]]);
   const long = 'y '.repeat(240);
-  const after = searchSnippet(`milk "${long}"`, inPieces(`milk x ${long}z`, 5));
+  const after = searchSnippet(`milk "${long}"`, `milk x ${long}z`);
   assert.deepEqual(after.snippet.ranges, [
     [0, 4],
     [7, LENGTH],
   ]);
 });
 
-test('search: snippet: the search ends at the first match, or where the effort is spent', () => {
+test('search: snippet: the search ends at the first match, or where the effort is spent', (t) => {
+  setLimits(t, FOLD_LIMITS, { pieceUnits: 100 });
   const body = `${'x '.repeat(1_000)}milk ${'x '.repeat(10_000)}`;
-  const found = searchSnippet('milk', inPieces(body, 100));
-  assert.equal(found.pauses, 24);
+  const found = searchSnippet('milk', body);
+  assert.equal(found.pauses, 22);
   assert.equal(found.snippet.ranges.length, 1);
   // A code unit counts twice: before and after it is folded.
-  const spent = searchSnippet('milk', inPieces(body, 100), inPieces(''), 2_000);
+  const spent = searchSnippet('milk', body, '', 2_000);
   assert.deepEqual(spent, { snippet: { text: body.slice(0, LENGTH), ranges: [] }, pauses: 11 });
 });
 
 test('search: snippet: the first piece of a body and of a title is always searched', () => {
-  const body = inPieces('x '.repeat(10_000), 200);
-  const title = searchSnippet('milk', body, inPieces('Some milk'), 0);
+  const title = searchSnippet('milk', 'x '.repeat(10_000), 'Some milk', 0);
   assert.deepEqual(title, { snippet: { text: 'Some milk', ranges: [[5, 9]] }, pauses: 2 });
-  assert.deepEqual(marked(searchSnippet('milk', inPieces('milk', 9), inPieces(''), 0).snippet), [
-    'milk',
-  ]);
+  assert.deepEqual(marked(searchSnippet('milk', 'milk', '', 0).snippet), ['milk']);
 });
 
 test('search: snippet: marks what the query finds, and nothing else', () => {

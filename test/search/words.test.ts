@@ -45,9 +45,8 @@ for (const [name, text, expected] of TEXTS) {
 
 test('search: words: places are those in the original text', () => {
   const text = '㍿ ﾃﾞｽ cre\u0300me, 👍🏽x';
-  const folded = new FoldedText();
-  folded.append(text);
-  folded.finish();
+  const folded = new FoldedText(text);
+  folded.advance();
   const places = Array.from(
     { length: folded.textFrom(0).length },
     (_, at) =>

@@ -5,13 +5,28 @@ import fs from 'node:fs';
 import { DatabaseUnusable } from '../database.ts';
 import { companionsOf, freePath } from './files.ts';
 
+const LOG_HEADER_BYTES = 32;
+
 /** The first pages. They contain the last assigned ids, which every write changes. */
 const START_BYTES = 65_536;
 
+/** Where the header of a SQLite file has what (https://www.sqlite.org/fileformat2.html, 1.3). */
+const PAGE_BYTES_AT = 16;
+const WRITE_VERSION_AT = 18;
+const COUNTER_AT = 24;
+const PAGES_AT = 28;
+
+const WITH_LOG = 2;
 const OVERWRITTEN = 'overwritten';
 
 /** What the beginning of a SQLite file tells. */
-export type FileStart = ReturnType<typeof readStart>;
+export interface FileStart {
+  readonly hash: string;
+  readonly counter: number;
+  readonly pages: number;
+  readonly pageBytes: number;
+  readonly usesLog: boolean;
+}
 
 /** Tries to record that the log belongs to the file with this hash of its beginning, or to none. */
 export function recordOrigin(path: string, start: string | undefined): void {
@@ -29,18 +44,18 @@ export function isRecordedAsOverwritten(log: string): boolean {
   return readRecord(log)[1] === OVERWRITTEN;
 }
 
-/** Reads the beginning of an open file (https://www.sqlite.org/fileformat2.html, section 1.3). */
-export function readStart(descriptor: number) {
+/** Reads the beginning of an open file. */
+export function readStart(descriptor: number): FileStart {
   const bytes = Buffer.alloc(START_BYTES);
   fs.readSync(descriptor, bytes, 0, START_BYTES, 0);
-  const pageBytes = bytes.readUInt16BE(16);
+  const pageBytes = bytes.readUInt16BE(PAGE_BYTES_AT);
   return {
     hash: hash('sha256', bytes),
-    counter: bytes.readUInt32BE(24),
-    pages: bytes.readUInt32BE(28),
+    counter: bytes.readUInt32BE(COUNTER_AT),
+    pages: bytes.readUInt32BE(PAGES_AT),
     // 1 stands for the greatest size, which does not fit.
     pageBytes: pageBytes === 1 ? 65_536 : pageBytes,
-    usesLog: bytes[18] === 2,
+    usesLog: bytes[WRITE_VERSION_AT] === WITH_LOG,
   };
 }
 
@@ -53,8 +68,7 @@ export function removeOrigin(log: string): void {
 export function hasForeignLog(path: string): boolean {
   const [log] = companionsOf(path);
   const size = fs.statSync(log, { throwIfNoEntry: false })?.size ?? 0;
-  // A log without pages has only a header, of 32 bytes.
-  if (size <= 32) return false;
+  if (size <= LOG_HEADER_BYTES) return false;
   const start = fs.existsSync(path) ? readStartOf(path) : undefined;
   // SQLite changes the header of a file before it creates a log; `backup` writes the other header.
   if (!start?.usesLog) return true;
@@ -81,6 +95,7 @@ export function setAside(log: string): string {
   return kept;
 }
 
+/** Returns the recorded log, its main file and the hash, if there is a record. */
 function readRecord(log: string): string[] {
   try {
     return fs.readFileSync(originOf(log), 'utf8').split('\n');
