@@ -15,6 +15,8 @@ import {
 
 const LINE_FEED = 0x0a;
 
+const BATCH_BYTES = 1_048_576;
+
 /** The longest note, with all its texts escaped, needs 1.2 MB. */
 const MAX_LINE_BYTES = 2_097_152;
 
@@ -56,7 +58,7 @@ export class ExportReader {
       const record = withLineNumber(this.#lineNumber, line, (each) => this.#parse(each, head));
       if (record) batch.push(record);
       bytes += line.length;
-      if (bytes < 1_048_576) continue;
+      if (bytes < BATCH_BYTES) continue;
       yield* pagesIn(batch);
       [batch, bytes] = [[], 0];
     }

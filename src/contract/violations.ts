@@ -3,6 +3,12 @@ import type { Violation } from '../http/problem.ts';
 import { suggestion } from '../suggestion.ts';
 import { type BodyValidators, operations, type SchemaError } from './generated.js';
 
+/** How many violations a sentence describes. */
+const MAX_DESCRIBED = 3;
+
+/** Beyond this many members of an array, violations are not looked for. */
+const MAX_MEMBERS = 100;
+
 /** A small request with many or long unknown names must not cause a large answer. */
 const MAX_UNKNOWN = 10;
 const MAX_NAME_LENGTH = 64;
@@ -10,7 +16,7 @@ const MAX_NAME_LENGTH = 64;
 /** Returns a sentence with the first violations and the number of the others. */
 export function describeViolations(violations: readonly Violation[]): string {
   const shown = violations
-    .slice(0, 3)
+    .slice(0, MAX_DESCRIBED)
     .map((each) => `${each.field || (each.code === 'unknown' ? '""' : 'The body')} ${each.detail}`);
   const rest = violations.length - shown.length;
   const text = `${[...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')}.`;
@@ -70,7 +76,7 @@ function shorten(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).map(([name, member]) => [
     name,
-    Array.isArray(member) ? member.slice(0, 100) : member,
+    Array.isArray(member) ? member.slice(0, MAX_MEMBERS) : member,
   ]);
   return Object.fromEntries(members);
 }

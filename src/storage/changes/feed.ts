@@ -10,6 +10,9 @@ import {
   readChanges,
 } from './changes.ts';
 
+/** How many waiting clients are woken before other requests are answered. */
+const WOKEN_AT_ONCE = 32;
+
 /** The times of a feed; tests change them. */
 export const FEED_TIMES = {
   /** How often to look for commits of others; with a query where only that can tell. */
@@ -102,8 +105,7 @@ export class ChangeFeed {
   async #wakeAll(): Promise<void> {
     for (const [index, end] of [...this.#waiting].entries()) {
       end();
-      // Other requests are answered in between.
-      if ((index + 1) % 32 === 0) await nextTurn();
+      if ((index + 1) % WOKEN_AT_ONCE === 0) await nextTurn();
     }
   }
 
