@@ -136,7 +136,7 @@ function queryForCounts(relation: Relation, { table, key, owner }: BlockCounts):
 
 function queryForBounds({ table: records }: Relation, { table, key }: BlockCounts): string {
   const areBeyond = ['created', 'updated'].map(
-    (name) => `${name}_from IS NOT NULL
+    (name) => `coalesce(${name}_from, ${name}_to) IS NOT NULL
       AND (${name}_at BETWEEN ${name}_from AND ${name}_to) IS NOT TRUE`,
   );
   return `

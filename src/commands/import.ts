@@ -6,10 +6,11 @@ import { CHANGES, renewGeneration } from '../storage/changes/numbers.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { openStorage, type StorageOptions } from '../storage/open.ts';
 import { isUnfinished, MARK_UNFINISHED, REMOVE_MARK } from '../storage/schema/migrations.ts';
+import { formatCounts } from './export.ts';
 import type { Head } from './export-format.ts';
 import { ExportReader } from './export-reader.ts';
 import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
-import { createProgress, formatNumber, type OnProgress, type Screen } from './progress.ts';
+import { createProgress, type OnProgress, type Screen } from './progress.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -34,9 +35,7 @@ export async function importLines(
     const head = await reader.readHead();
     await using target = await openStorage('import', to);
     await load(reader, head, target, createProgress(screen, 'imported'));
-    const records = totalOf(head.counts);
-    const counted = `${formatNumber(records)} record${records === 1 ? '' : 's'}`;
-    return `imported ${counted} from ${source} into ${to.db.name}`;
+    return `imported ${formatCounts(head.counts)} from ${source} into ${to.db.name}`;
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     const reason = REASONS[code] ?? message;

@@ -1,6 +1,7 @@
 // The threads of the demonstrations. A thread serves one request and ends. Starting one is slow, so
 // the pool keeps idle threads ready until no request has arrived for a while.
 import { availableParallelism } from 'node:os';
+import { waitWithin } from '../bounded-wait.ts';
 import { PoolThread } from './pool-thread.ts';
 
 /** No threads are available for a request. The message may be shown to clients. */
@@ -63,12 +64,10 @@ export class ThreadPool {
     signal?: AbortSignal,
   ): Promise<readonly unknown[]> {
     const threads = await this.#acquire(inputs.length, signal);
-    let stopClock = () => {};
     try {
-      signal?.throwIfAborted();
       const late = () => new Error(`${task} took too long`);
-      const results = await new Promise<readonly unknown[]>((resolve, reject) => {
-        stopClock = limit(POOL_LIMITS.jobMs, late, signal, reject);
+      const bounds = { ms: POOL_LIMITS.jobMs, late, signal };
+      const results = await waitWithin<readonly unknown[]>(bounds, (resolve, reject) => {
         const jobs = threads.map((thread, index) =>
           thread.perform({ task, index, input: inputs[index] }),
         );
@@ -81,8 +80,6 @@ export class ThreadPool {
       // The remaining threads may wait for one that has failed.
       for (const thread of threads) thread.terminate();
       throw error;
-    } finally {
-      stopClock();
     }
   }
 
@@ -116,19 +113,13 @@ export class ThreadPool {
     if (this.#queue.size >= POOL_LIMITS.queue)
       throw new NoThreads('Too many demonstrations wait for threads.');
     const late = () => new NoThreads('No threads became free in time.');
-    let stopClock = () => {};
-    const granted = new Promise<readonly PoolThread[]>((grant, reject) => {
-      const refuse = (error: unknown) => {
-        reject(error);
-        // The next request may need fewer threads than this one.
-        if (this.#queue.delete(waiter)) this.#distribute();
-      };
+    return waitWithin({ ms: POOL_LIMITS.queueMs, late, signal }, (grant, refuse) => {
       const waiter: Waiter = { size, grant, refuse };
-      stopClock = limit(POOL_LIMITS.queueMs, late, signal, refuse);
       this.#queue.add(waiter);
       this.#distribute();
+      // The next request may need fewer threads than this one.
+      return () => this.#queue.delete(waiter) && this.#distribute();
     });
-    return granted.finally(stopClock);
   }
 
   /** Gives idle threads to the waiting requests in order, and starts missing threads. */
@@ -222,20 +213,4 @@ export class ThreadPool {
       thread.dismiss();
     }
   }
-}
-
-/** Calls `fail` after `ms` or when `signal` aborts, unless the returned function is called. */
-function limit(
-  ms: number,
-  late: () => Error,
-  signal: AbortSignal | undefined,
-  fail: (error: unknown) => void,
-): () => void {
-  const timer = setTimeout(() => fail(late()), ms);
-  const onAbort = () => fail(signal?.reason);
-  signal?.addEventListener('abort', onAbort);
-  return () => {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', onAbort);
-  };
 }

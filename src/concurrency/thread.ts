@@ -25,6 +25,9 @@ export interface Job {
   readonly input: unknown;
 }
 
+/** Often enough for V8 to optimize the code. */
+const WARM_UP_ROUNDS = 12;
+
 /** The member of a thread's data with the semaphore by which it is called, then dismissed. */
 export const CALLS = 'calls of notes-server';
 
@@ -34,8 +37,8 @@ export function runThread(tasks: Tasks, warmUp: () => Job): void {
   if (!parentPort || !cells) return;
   const perform = ({ task, index, input }: Job) => tasks[task]?.work(input as never, index);
   const job = warmUp();
-  // Often enough for V8 to optimize the code; cloned each time, like the real job.
-  for (let round = 0; round < 12; round += 1) perform(structuredClone(job));
+  // Cloned each time, like the real job.
+  for (let round = 0; round < WARM_UP_ROUNDS; round += 1) perform(structuredClone(job));
   parentPort.postMessage('idle');
   const calls = new Semaphore(cells);
   calls.acquire();

@@ -121,7 +121,7 @@ export class Exchange {
 
   /** Takes the memory of the largest reply as soon as it is free; rejects as `ensureSendable`. */
   reserveLarge(): Promise<void> {
-    return this.share.reserve(DISPATCH_LIMITS.largePageBytes);
+    return this.share.reserve(DISPATCH_LIMITS.largePageBytes, this.signal());
   }
 
   /** Returns a signal that aborts with ClientGone if the client disconnects before the reply. */

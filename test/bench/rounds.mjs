@@ -13,10 +13,11 @@ export async function measure(servers, work, { rounds, ...load }) {
     ...{ rate: [], p50: [], p99: [], cpuUs: [], cores: [] },
   }));
   for (let round = 0; round < rounds; round += 1) {
-    for (const [index, { name, url, cpu }] of servers.entries()) {
+    for (const [index, server] of servers.entries()) {
+      const { name, cpu } = server;
       progress(`${work}, ${load.connections} connections: round ${round + 1}, ${name}`);
       const before = cpu();
-      const { requests, seconds, p50, p99 } = await drive(url, work, load);
+      const { requests, seconds, p50, p99 } = await drive(server, work, load);
       const used = cpu() - before;
       const figures = { rate: requests / seconds, p50, p99 };
       Object.assign(figures, { cpuUs: (1e6 * used) / requests, cores: used / seconds });

@@ -29,8 +29,8 @@ end
 function request() return works[work] and works[work]() or wrk.format("GET", work) end
 
 function done(summary, latency)
-  local errors = summary.errors
-  local failed = errors.connect + errors.read + errors.write + errors.status + errors.timeout
-  io.write(string.format('{"requests":%d,"seconds":%f,"failed":%d,"p50":%f,"p99":%f}\n', summary.requests,
-    summary.duration / 1e6, failed, latency:percentile(50) / 1000, latency:percentile(99) / 1000))
+  local failures = {}
+  for kind, count in pairs(summary.errors) do failures[#failures + 1] = string.format('"%s":%d', kind, count) end
+  io.write(string.format('{"requests":%d,"seconds":%f,"failures":{%s},"p50":%f,"p99":%f}\n', summary.requests,
+    summary.duration / 1e6, table.concat(failures, ","), latency:percentile(50) / 1000, latency:percentile(99) / 1000))
 end

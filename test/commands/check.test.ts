@@ -85,6 +85,10 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
      UPDATE note_blocks SET created_from = 1, created_to = 1e15 WHERE block = 0`,
     /^note_blocks: the times of block 0 do not bound those of its records$/,
   ],
+  'a bound without the other one': [
+    'UPDATE note_blocks SET updated_from = NULL, updated_to = 1e15 WHERE block = 0',
+    /^note_blocks: the times of block 0 do not bound those of its records$/,
+  ],
   'a comment without its note': [
     'PRAGMA foreign_keys = OFF; DELETE FROM notes WHERE id = 7',
     /^comments: record 7 has no parent in notes$/,

@@ -17,7 +17,7 @@ const LAYERS = [
   ['commands', 'concurrency', 'processes', 'routes'],
   ['contract', 'docs', 'guards', 'log', 'metrics'],
   ['http', 'storage'],
-  ['resources', 'search', 'suggestion', 'time', 'version'],
+  ['bounded-wait', 'resources', 'search', 'suggestion', 'time', 'version'],
 ];
 
 const SERVICE = ['main.ts', 'library.ts'];
@@ -112,7 +112,8 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
 
   'http imports no other folder': () =>
     importsWhere(
-      (path, target) => sourceAt(path).room === 'http' && sourceAt(target).room !== 'http',
+      (path, target) =>
+        sourceAt(path).room === 'http' && target.includes('/') && sourceAt(target).room !== 'http',
     ),
 
   'storage and the threads know no HTTP': () =>

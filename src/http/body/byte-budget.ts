@@ -1,7 +1,8 @@
 // Bounds the memory of all large bodies, or all large answers, together.
 import type { Writable } from 'node:stream';
+import { waitWithin } from '../../bounded-wait.ts';
 import { DISPATCH_LIMITS } from '../limits.ts';
-import { ClientGone, unavailable } from '../problem.ts';
+import { unavailable } from '../problem.ts';
 
 /** A number of bytes that responses share. */
 export class ByteBudget {
@@ -27,27 +28,19 @@ export class ByteBudget {
     if (bytes < 0) this.#serve();
   }
 
-  /** Calls `take` in its turn, when `bytes` fit; rejects with a 503 or {@link ClientGone}. */
-  wait(bytes: number, response: Writable, take: () => void): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#waiting.size >= DISPATCH_LIMITS.waitingReplies) throw unavailable(this.#refusal);
-      const end = (error?: Error) => {
-        clearTimeout(timer);
-        response.off('close', leave);
-        // Those behind may need less.
-        if (this.#waiting.delete(accept)) this.#serve();
-        if (error) reject(error);
-        else resolve();
-      };
-      const leave = () => end(new ClientGone());
-      const timer = setTimeout(() => end(unavailable(this.#refusal)), DISPATCH_LIMITS.replyWaitMs);
+  /** Calls `take` in its turn, when `bytes` fit; rejects with a 503 or the reason of `signal`. */
+  wait(bytes: number, signal: AbortSignal, take: () => void): Promise<void> {
+    const late = () => unavailable(this.#refusal);
+    if (this.#waiting.size >= DISPATCH_LIMITS.waitingReplies) return Promise.reject(late());
+    return waitWithin({ ms: DISPATCH_LIMITS.replyWaitMs, late, signal }, (resolve) => {
       const accept = () => {
         take();
-        end();
+        resolve();
       };
-      response.once('close', leave);
       this.#waiting.set(accept, bytes);
       this.#serve();
+      // Those behind may need less.
+      return () => this.#waiting.delete(accept) && this.#serve();
     });
   }
 
@@ -80,9 +73,9 @@ export class Share {
   }
 
   /** Holds at least `bytes` as soon as they fit. Rejects as {@link ByteBudget.wait}. */
-  async reserve(bytes: number): Promise<void> {
+  async reserve(bytes: number, signal: AbortSignal): Promise<void> {
     // A page that is read again would wait for itself.
-    if (this.bytes < bytes) await this.#budget.wait(bytes, this.#response, () => this.hold(bytes));
+    if (this.bytes < bytes) await this.#budget.wait(bytes, signal, () => this.hold(bytes));
   }
 
   #change(bytes: number): void {

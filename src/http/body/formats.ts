@@ -29,8 +29,8 @@ export function formatOf({ headers }: IncomingMessage, accepted: BodyFormats): B
 }
 
 function acceptedEssence(type: string, types: readonly string[]): string | undefined {
-  const { essence = '', parameters } = parseMediaType(type) ?? {};
-  if (!/^utf-?8$/i.test(parameters?.get('charset') ?? 'utf-8')) return undefined;
+  const { essence = '', params } = parseMediaType(type) ?? {};
+  if (!/^utf-?8$/i.test(params?.get('charset') ?? 'utf-8')) return undefined;
   const isOtherJson = /^application\/[^/]+\+json$/.test(essence) && !types.includes(MERGE_PATCH);
   return types.includes(essence) || isOtherJson ? essence : undefined;
 }

@@ -1,5 +1,6 @@
 // Tells followers of the log when there is something new; looks only while somebody follows.
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { waitWithin } from '../../bounded-wait.ts';
 import { Batcher } from '../batches/batcher.ts';
 import type { Database } from '../database.ts';
 import {
@@ -60,21 +61,14 @@ export class ChangeFeed {
   }
 
   /** Resolves when another round has begun, after `ms`, or when the signal aborts. */
-  wait(round: number, ms: number, signal: AbortSignal): Promise<void> {
-    if (round !== this.round || this.isClosed || signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', end);
-        this.#waiting.delete(end);
-        resolve();
-      };
-      // Newer versions of Node write a warning if the time is negative.
-      const timer = setTimeout(end, Math.max(0, ms));
-      signal.addEventListener('abort', end);
-      this.#waiting.add(end);
+  async wait(round: number, ms: number, signal: AbortSignal): Promise<void> {
+    if (round !== this.round || this.isClosed) return;
+    const ended = waitWithin<void>({ ms, late: () => undefined, signal }, (resolve) => {
+      this.#waiting.add(resolve);
       this.#scheduleLook();
+      return () => this.#waiting.delete(resolve);
     });
+    await ended.catch(() => {});
   }
 
   /** Begins a round as soon as it may: when something was written, or a key may be over. */

@@ -1,5 +1,6 @@
 // The search index of a resource, which follows the log of changes: before a search is answered,
 // and in the background. The log is the queue, so writes cost no more, and a kill loses nothing.
+import { waitWithin } from '../../bounded-wait.ts';
 import type { Resource, Searchable } from '../../resources/resource.ts';
 import { SEARCHABLE } from '../../resources/resources.ts';
 import { Batcher } from '../batches/batcher.ts';
@@ -31,7 +32,7 @@ const MAX_RETRY_S = 60;
 
 /** The times of an index; tests change them. */
 export const INDEX_TIMES = {
-  /** The longest time that a search waits, if a single step does not take longer. */
+  /** The longest time that a search waits. */
   maxWaitMs: 1_000,
   /** How long after a write, or after an error, the background begins to index. */
   delayMs: 1_000,
@@ -46,7 +47,6 @@ const REMEMBERED_BYTES = 262_144;
 
 interface Waiting {
   readonly number: number;
-  readonly since: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -81,7 +81,7 @@ export class SearchIndex {
   readonly #prepare: ReturnType<typeof createStepReader>;
   /** Reads the state once for all searches that arrive while it is being read. */
   readonly #states: Batcher<undefined, IndexState & { readonly backlog: number }>;
-  #waiting: Waiting[] = [];
+  readonly #waiting = new Set<Waiting>();
   #work: Promise<void> = Promise.resolve();
   /** The step after the one that is being written. */
   #ahead: Promise<PreparedStep | undefined> | undefined;
@@ -117,14 +117,19 @@ export class SearchIndex {
     const state = await this.#states.submit(undefined);
     if (isCurrent(state)) return;
     this.#backlog = state.backlog;
-    if (this.#backlogMs > INDEX_TIMES.maxWaitMs) {
+    const late = () => {
       this.#isWanted = true;
+      return new IndexBehind(this.#backlogMs);
+    };
+    if (this.#backlogMs > INDEX_TIMES.maxWaitMs) {
       this.#start();
-      throw new IndexBehind(this.#backlogMs);
+      throw late();
     }
-    await new Promise<void>((resolve, reject) => {
-      this.#waiting.push({ number: state.last, since: performance.now(), resolve, reject });
+    await waitWithin<void>({ ms: INDEX_TIMES.maxWaitMs, late }, (resolve, reject) => {
+      const waiting = { number: state.last, resolve, reject };
+      this.#waiting.add(waiting);
       this.#start();
+      return () => this.#waiting.delete(waiting);
     });
   }
 
@@ -160,7 +165,7 @@ export class SearchIndex {
   }
 
   get #isUrgent(): boolean {
-    return this.#isWanted || this.#waiting.length > 0;
+    return this.#isWanted || this.#waiting.size > 0;
   }
 
   /** Takes steps until the index is up to date, or until the next pause. Never rejects. */
@@ -187,7 +192,6 @@ export class SearchIndex {
       this.#isWanted = false;
       return this.#writes > writes ? INDEX_TIMES.delayMs : undefined;
     }
-    this.#rejectLate();
     // Another process is at work, which may end before the index is up to date.
     if (outcome === 'lost') return INDEX_TIMES.delayMs;
     const workedMs = performance.now() - started;
@@ -226,25 +230,10 @@ export class SearchIndex {
   }
 
   #settleUpTo(number: number): void {
-    for (const { resolve } of this.#takeWaiting((each) => each.number <= number)) resolve();
-  }
-
-  /** Rejects the searches that the estimate admitted, but that have waited too long. */
-  #rejectLate(): void {
-    const latest = performance.now() - INDEX_TIMES.maxWaitMs;
-    for (const { reject } of this.#takeWaiting(({ since }) => since < latest)) {
-      this.#isWanted = true;
-      reject(new IndexBehind(this.#backlogMs));
-    }
-  }
-
-  #takeWaiting(isMeant: (waiting: Waiting) => boolean): Waiting[] {
-    const taken = this.#waiting.filter(isMeant);
-    this.#waiting = this.#waiting.filter((each) => !isMeant(each));
-    return taken;
+    for (const each of this.#waiting) if (each.number <= number) each.resolve();
   }
 
   #rejectAll(error: unknown): void {
-    for (const { reject } of this.#waiting.splice(0)) reject(error);
+    for (const { reject } of this.#waiting) reject(error);
   }
 }

@@ -1,4 +1,5 @@
 // Reads the pages of lists; requests that arrive while a page is being read share one statement.
+import { LRUCache } from 'lru-cache';
 import type { Resource } from '../../resources/resource.ts';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from '../batches/batcher.ts';
 import { AnswerTooLarge, type Database, type Row, type Statement } from '../database.ts';
@@ -42,7 +43,7 @@ export class Pages {
   readonly #slow: SlowReads;
   readonly #quick: Batcher<Item, Page | undefined>;
   readonly #large: Batcher<Item, Page | undefined>;
-  readonly #statements = new Map<string, string>();
+  readonly #statements = new LRUCache<string, string>({ max: MAX_STATEMENTS });
 
   /** Pages whose time grows with the data run in `slow`. */
   constructor(
@@ -154,10 +155,8 @@ export class Pages {
   #statement({ shape, name }: Item, size: number, isConditional: boolean): string {
     const key = `${name} ${size} ${isConditional}`;
     const known = this.#statements.get(key);
-    if (known) return known;
-    if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
-    const sql = listSql(this.#resource, shape, size, isConditional);
-    this.#statements.set(key, sql);
+    const sql = known ?? listSql(this.#resource, shape, size, isConditional);
+    if (!known) this.#statements.set(key, sql);
     return sql;
   }
 }

@@ -1,4 +1,5 @@
 // The queue of reads that may take long, of which one runs at a time. Clients take turns.
+import { waitWithin } from '../../bounded-wait.ts';
 import { type BatchMeter, QueueFull } from '../batches/batcher.ts';
 import { StorageError } from '../database.ts';
 
@@ -66,21 +67,12 @@ export class SlowReads {
     const ofClient = [...this.#waiting].filter((each) => each.client === client);
     const { waiting: most } = SLOW_READ_LIMITS;
     if (this.#waiting.size >= most || ofClient.length >= most / 2) return Promise.reject(FULL);
-    if (signal?.aborted) return Promise.reject(signal.reason);
-    return new Promise((resolve, reject) => {
-      const settle = (outcome: () => void) => {
-        this.#waiting.delete(waiting);
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', onAbort);
-        outcome();
-      };
-      const turn = this.#turnOf(client, ofClient);
-      const waiting = { client, turn, start: () => settle(resolve) };
-      const onAbort = () => settle(() => reject(signal?.reason));
-      const onTimeout = () => settle(() => reject(TOO_LATE));
-      const timer = setTimeout(onTimeout, deadlineMs - performance.now());
-      signal?.addEventListener('abort', onAbort);
+    const turn = this.#turnOf(client, ofClient);
+    const bounds = { ms: deadlineMs - performance.now(), late: () => TOO_LATE, signal };
+    return waitWithin(bounds, (start) => {
+      const waiting = { client, turn, start };
       this.#waiting.add(waiting);
+      return () => this.#waiting.delete(waiting);
     });
   }
 

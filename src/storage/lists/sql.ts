@@ -166,13 +166,12 @@ class PageSql {
 
   /** Rows before a key are in the reverse order. */
   #rows(): string {
-    const { position, order } = this.#source.shape;
+    const { isRising } = this.#source;
     const given = this.#source.value('limit');
     const limit = this.#isConditional ? `iif(${this.#isKnown()}, 0, ${given})` : given;
-    if (order === 'rank') return this.#rankedRows(limit);
-    const isRising = order.startsWith('-') === (position === 'before');
+    if (this.#source.shape.order === 'rank') return this.#rankedRows(limit);
     const columns = this.#columns();
-    const [isStarted, offset] = this.#start(isRising);
+    const [isStarted, offset] = this.#start();
     const { table } = this.#source.resource;
     const sources = this.#source.each().map((source) => {
       const { from, id, where, key, isChosen, isSorted } = source;
@@ -191,8 +190,9 @@ class PageSql {
   }
 
   /** Returns the condition under which a record is not before the page, and its OFFSET clause. */
-  #start(isRising: boolean): [isStarted: (source: PageSource) => string, offset: string] {
-    const { position } = this.#source.shape;
+  #start(): [isStarted: (source: PageSource) => string, offset: string] {
+    const { isRising, shape } = this.#source;
+    const { position } = shape;
     const operator = isRising ? '>' : '<';
     if (position === 'after' || position === 'before')
       return [(source) => isBeyond(source, operator, this.#source.value('key')), ''];

@@ -150,7 +150,6 @@ CREATE TABLE tag_blocks (
 ) STRICT;
 
 CREATE TRIGGER tag_created AFTER INSERT ON tags BEGIN
-  -- As note_created.
   INSERT INTO tag_blocks (block, count) VALUES (new.id >> 10, 1)
     ON CONFLICT (block) DO UPDATE SET count = count + 1;
   INSERT OR REPLACE INTO changes (number, type, id, at)
@@ -159,7 +158,6 @@ CREATE TRIGGER tag_created AFTER INSERT ON tags BEGIN
 END;
 
 CREATE TRIGGER tag_updated AFTER UPDATE ON tags BEGIN
-  -- As note_updated.
   INSERT OR REPLACE INTO changes (number, type, id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
             iif(old.number = 0, 'tag.created', 'tag.updated'), new.id, new.updated_at);
@@ -168,7 +166,6 @@ CREATE TRIGGER tag_updated AFTER UPDATE ON tags BEGIN
 END;
 
 CREATE TRIGGER tag_deleted AFTER DELETE ON tags BEGIN
-  -- As note_deleted.
   UPDATE tag_blocks SET count = count - 1 WHERE block = old.id >> 10;
   DELETE FROM tag_blocks WHERE block = old.id >> 10 AND count = 0;
   INSERT INTO changes (type, id) VALUES ('tag.deleted', old.id);
@@ -197,7 +194,6 @@ CREATE TABLE comment_blocks (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER comment_created AFTER INSERT ON comments BEGIN
-  -- As note_created.
   INSERT INTO comment_blocks (note_id, block, count) VALUES (new.note_id, new.id >> 10, 1)
     ON CONFLICT (note_id, block) DO UPDATE SET count = count + 1;
   INSERT OR REPLACE INTO changes (number, type, id, other_id, at)
@@ -207,7 +203,6 @@ CREATE TRIGGER comment_created AFTER INSERT ON comments BEGIN
 END;
 
 CREATE TRIGGER comment_updated AFTER UPDATE ON comments BEGIN
-  -- As note_updated.
   INSERT OR REPLACE INTO changes (number, type, id, other_id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
             iif(old.number = 0, 'comment.created', 'comment.updated'), new.id, new.note_id,
@@ -217,7 +212,6 @@ CREATE TRIGGER comment_updated AFTER UPDATE ON comments BEGIN
 END;
 
 CREATE TRIGGER comment_deleted AFTER DELETE ON comments BEGIN
-  -- As note_deleted.
   UPDATE comment_blocks SET count = count - 1
     WHERE note_id = old.note_id AND block = old.id >> 10;
   DELETE FROM comment_blocks

@@ -75,10 +75,10 @@ export async function run({ works, sizes, delays, ...load }) {
   // As many clients as fill a batch: each waits for the whole of it.
   for (const delayMs of delays)
     await withCluster(delayMs, (command) =>
-      withServers({ command }, { cores }, async ([{ url }]) => {
+      withServers({ command }, { cores }, async ([server]) => {
         const cells = [];
         for (const connections of sizes) {
-          const { p50 } = await drive(url, 'post', { ...load, connections, cores });
+          const { p50 } = await drive(server, 'post', { ...load, connections, cores });
           cells.push(`${connections}: ${p50.toFixed(1)} ms`);
         }
         console.log(`batches, ${2 * delayMs} ms there and back: ${cells.join('   ')}`);

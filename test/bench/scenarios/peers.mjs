@@ -67,7 +67,7 @@ async function measureMemory(commands, works, notes) {
       for (const work of works) {
         const load = { connections: 64, seconds: 1, notes };
         for (let requests = 0; requests < SAME_REQUESTS; )
-          requests += (await drive(server.url, work, load)).requests;
+          requests += (await drive(server, work, load)).requests;
       }
       residentMb[name] = server.residentMb();
     });

@@ -10,7 +10,13 @@ import { setLimits } from '../../support/overload.ts';
 
 function openShare(budget: ByteBudget) {
   const response = new PassThrough();
-  return { share: new Share(budget, response), close: () => response.destroy() };
+  const share = new Share(budget, response);
+  const gone = new AbortController();
+  const close = () => {
+    response.destroy();
+    gone.abort(new ClientGone());
+  };
+  return { share, close, reserve: (bytes: number) => share.reserve(bytes, gone.signal) };
 }
 
 const isRefusal = (error: unknown) =>
@@ -20,10 +26,10 @@ test('byte budget: who waits gets room in the order of arrival', async () => {
   const budget = new ByteBudget(100, 'full');
   const order: string[] = [];
   const [first, second, third] = [openShare(budget), openShare(budget), openShare(budget)];
-  await first.share.reserve(80);
-  const large = second.share.reserve(90).then(() => order.push('large'));
+  await first.reserve(80);
+  const large = second.reserve(90).then(() => order.push('large'));
   // It would fit, but came later.
-  const small = third.share.reserve(10).then(() => order.push('small'));
+  const small = third.reserve(10).then(() => order.push('small'));
   await nextTurn();
   assert.deepEqual([order, second.share.bytes], [[], 0]);
   first.share.hold(5);
@@ -38,9 +44,9 @@ test('byte budget: who waits gets room in the order of arrival', async () => {
 
 test('byte budget: who holds enough does not wait for more', async () => {
   const budget = new ByteBudget(100, 'full');
-  const { share, close } = openShare(budget);
-  await share.reserve(80);
-  await share.reserve(80);
+  const { share, close, reserve } = openShare(budget);
+  await reserve(80);
+  await reserve(80);
   assert.equal(share.bytes, 80);
   close();
   await nextTurn();
@@ -52,11 +58,11 @@ test('byte budget: a wait has a limit, and so has the number of those who wait',
   const budget = new ByteBudget(100, 'full');
   const { share } = openShare(budget);
   share.hold(100);
-  const waiting = [openShare(budget), openShare(budget)].map((each) => each.share.reserve(1));
-  await assert.rejects(openShare(budget).share.reserve(1), isRefusal);
+  const waiting = [openShare(budget), openShare(budget)].map((each) => each.reserve(1));
+  await assert.rejects(openShare(budget).reserve(1), isRefusal);
   for (const each of waiting) await assert.rejects(each, isRefusal);
   share.hold(99);
-  await openShare(budget).share.reserve(1);
+  await openShare(budget).reserve(1);
 });
 
 test('byte budget: who leaves waits no longer and keeps nothing', async () => {
@@ -65,8 +71,8 @@ test('byte budget: who leaves waits no longer and keeps nothing', async () => {
   const leaving = openShare(budget);
   const next = openShare(budget);
   holder.share.hold(50);
-  const left = leaving.share.reserve(60);
-  const reserved = next.share.reserve(50);
+  const left = leaving.reserve(60);
+  const reserved = next.reserve(50);
   leaving.close();
   await assert.rejects(left, ClientGone);
   await reserved;

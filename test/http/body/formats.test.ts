@@ -45,7 +45,9 @@ test('body formats: each kind of route accepts its own media types', () => {
     ['application/json; charset="\\UTF-8"', true, 'json', true],
     ['application/json;charset=utf8', true, 'json', true],
     ['application/json; charset=""', false, undefined, false],
-    ['application/json; charset=utf-8; charset=latin1', false, undefined, false],
+    // The first one counts.
+    ['application/json; charset=utf-8; charset=latin1', true, 'json', true],
+    ['application/json; charset=latin1; charset=utf-8', false, undefined, false],
     ['application/json, application/json', false, undefined, false],
     ['application/+json', false, undefined, false],
     ['image/svg+json', false, undefined, false],

@@ -1,0 +1,40 @@
+// Waits of bounded length: for threads, a turn, room for an answer, or news.
+
+/** When a wait ends without success. */
+interface Bounds {
+  readonly ms: number;
+  /** Returns the reason to reject when the time is over. */
+  readonly late: () => unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Settles by the arguments of `begin` or at a bound, and then calls what `begin` has returned. */
+export function waitWithin<Result>(
+  { ms, late, signal }: Bounds,
+  begin: (
+    resolve: (result: Result) => void,
+    reject: (reason: unknown) => void,
+  ) => (() => void) | undefined,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    let leave: (() => void) | undefined;
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+      leave?.();
+    };
+    const fail = (reason: unknown) => {
+      end();
+      reject(reason);
+    };
+    const abort = () => fail(signal?.reason);
+    // Newer versions of Node write a warning if the time is negative.
+    const timer = setTimeout(() => fail(late()), Math.max(0, ms));
+    signal?.addEventListener('abort', abort);
+    leave = begin((result) => {
+      end();
+      resolve(result);
+    }, fail);
+  });
+}
