@@ -149,7 +149,7 @@ CREATE TABLE tag_blocks (
   count INTEGER NOT NULL
 ) STRICT;
 
-CREATE TRIGGER tag_created AFTER INSERT ON tags BEGIN
+CREATE TRIGGER tag_created AFTER INSERT ON tags BEGIN -- As note_created.
   INSERT INTO tag_blocks (block, count) VALUES (new.id >> 10, 1)
     ON CONFLICT (block) DO UPDATE SET count = count + 1;
   INSERT OR REPLACE INTO changes (number, type, id, at)
@@ -157,7 +157,7 @@ CREATE TRIGGER tag_created AFTER INSERT ON tags BEGIN
   UPDATE tags SET number = (SELECT max(number) FROM changes) WHERE id = new.id AND new.number = 0;
 END;
 
-CREATE TRIGGER tag_updated AFTER UPDATE ON tags BEGIN
+CREATE TRIGGER tag_updated AFTER UPDATE ON tags BEGIN -- As note_updated.
   INSERT OR REPLACE INTO changes (number, type, id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
             iif(old.number = 0, 'tag.created', 'tag.updated'), new.id, new.updated_at);
@@ -165,7 +165,7 @@ CREATE TRIGGER tag_updated AFTER UPDATE ON tags BEGIN
     WHERE id = new.id AND new.number = old.number;
 END;
 
-CREATE TRIGGER tag_deleted AFTER DELETE ON tags BEGIN
+CREATE TRIGGER tag_deleted AFTER DELETE ON tags BEGIN -- As note_deleted.
   UPDATE tag_blocks SET count = count - 1 WHERE block = old.id >> 10;
   DELETE FROM tag_blocks WHERE block = old.id >> 10 AND count = 0;
   INSERT INTO changes (type, id) VALUES ('tag.deleted', old.id);
@@ -193,7 +193,7 @@ CREATE TABLE comment_blocks (
   PRIMARY KEY (note_id, block)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TRIGGER comment_created AFTER INSERT ON comments BEGIN
+CREATE TRIGGER comment_created AFTER INSERT ON comments BEGIN -- As note_created.
   INSERT INTO comment_blocks (note_id, block, count) VALUES (new.note_id, new.id >> 10, 1)
     ON CONFLICT (note_id, block) DO UPDATE SET count = count + 1;
   INSERT OR REPLACE INTO changes (number, type, id, other_id, at)
@@ -202,7 +202,7 @@ CREATE TRIGGER comment_created AFTER INSERT ON comments BEGIN
     WHERE id = new.id AND new.number = 0;
 END;
 
-CREATE TRIGGER comment_updated AFTER UPDATE ON comments BEGIN
+CREATE TRIGGER comment_updated AFTER UPDATE ON comments BEGIN -- As note_updated.
   INSERT OR REPLACE INTO changes (number, type, id, other_id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
             iif(old.number = 0, 'comment.created', 'comment.updated'), new.id, new.note_id,
@@ -211,7 +211,7 @@ CREATE TRIGGER comment_updated AFTER UPDATE ON comments BEGIN
     WHERE id = new.id AND new.number = old.number;
 END;
 
-CREATE TRIGGER comment_deleted AFTER DELETE ON comments BEGIN
+CREATE TRIGGER comment_deleted AFTER DELETE ON comments BEGIN -- As note_deleted.
   UPDATE comment_blocks SET count = count - 1
     WHERE note_id = old.note_id AND block = old.id >> 10;
   DELETE FROM comment_blocks
