@@ -8,7 +8,10 @@ interface Bounds {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Settles by the arguments of `begin` or at a bound, and then calls what `begin` has returned. */
+/**
+ * Calls `begin`, which must not throw, and settles as it says, when the time is over, or when the
+ * signal aborts. Once the wait has ended, calls what `begin` has returned.
+ */
 export function waitWithin<Result>(
   { ms, late, signal }: Bounds,
   begin: (
@@ -19,22 +22,22 @@ export function waitWithin<Result>(
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     let leave: (() => void) | undefined;
-    const end = () => {
+    let isOver = false;
+    const end = (settle: () => void) => {
+      if (isOver) return;
+      isOver = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
+      settle();
       leave?.();
     };
-    const fail = (reason: unknown) => {
-      end();
-      reject(reason);
-    };
+    const fail = (reason: unknown) => end(() => reject(reason));
     const abort = () => fail(signal?.reason);
     // Newer versions of Node write a warning if the time is negative.
     const timer = setTimeout(() => fail(late()), Math.max(0, ms));
     signal?.addEventListener('abort', abort);
-    leave = begin((result) => {
-      end();
-      resolve(result);
-    }, fail);
+    leave = begin((result) => end(() => resolve(result)), fail);
+    // It may have ended meanwhile, for example because the system refuses a thread.
+    if (isOver) leave?.();
   });
 }

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { DatabaseDamaged, type Source } from '../storage/database.ts';
 import { openFile } from '../storage/open.ts';
-import { createProgress, type OnProgress, type Screen, UPDATE_MS } from './progress.ts';
+import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** Copies the database file `db` to the new file `target`; resolves with a line that says so. */
@@ -34,7 +34,7 @@ export async function writeSnapshot(
     if (file) onProgress(Math.min(file.size / 1_024, total - 1), total);
   };
   onProgress(0, total);
-  const timer = setInterval(reportSize, UPDATE_MS);
+  const timer = setInterval(reportSize, 100);
   try {
     // The online backup of SQLite would restart whenever another process writes.
     await source.read({ sql: 'VACUUM INTO ?1', parameter: path });

@@ -9,9 +9,6 @@ export interface Screen {
 /** Called with how much of the total is done. */
 export type OnProgress = (done: number, total: number) => void;
 
-/** How often a bar moves. */
-export const UPDATE_MS = 100;
-
 /** Keeps a line with the largest likely numbers within 80 columns. */
 const BAR_WIDTH = 12;
 /** At most this many lines are written if the screen is not a terminal. */
@@ -41,7 +38,7 @@ export function createProgress(screen: Screen, label: string, unit = ''): OnProg
     if (Number.isNaN(startedMs)) startedMs = now;
     ended = done >= total;
     const reached = total === 0 ? STEPS : Math.floor((done / total) * STEPS);
-    const isDue = screen.isTerminal ? ended || now - updatedMs >= UPDATE_MS : reached !== step;
+    const isDue = screen.isTerminal ? ended || now - updatedMs >= 100 : reached !== step;
     if (!isDue) return;
     updatedMs = now;
     step = reached;

@@ -32,9 +32,6 @@ export const STREAM_TIMES = {
   commentMs: 15_000,
 };
 
-/** How many changes a stream reads at a time. */
-const MAX_EVENTS = 1_000;
-
 const EVENT_STREAM = 'text/event-stream';
 const NO_STORE = ['cache-control', 'no-store', 'vary', 'accept'];
 // nginx would buffer the stream.
@@ -115,7 +112,7 @@ async function openStream(
   const records = recordsIn(parameters);
   const sent = headers['last-event-id'] ?? parameters.since;
   const after = sent === undefined ? await lastCursor(source) : parseCursor(sent);
-  const request = { after, limit: MAX_EVENTS, ...records };
+  const request = { after, limit: 1_000, ...records };
   const { round } = feed;
   const first = (await feed.read(request)) ?? expired();
   const stream = follow(feed, request, first, round, call);

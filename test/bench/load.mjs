@@ -44,7 +44,8 @@ export async function drive(server, work, options) {
     ...[url, '--', work, notes],
   ]);
   const failures = Object.entries(measured.failures).filter(([, count]) => count > 0);
-  if (failures.length > 0) throw new Error(`${name} failed at ${work}: ${failures.join(' ')}`);
+  if (failures.length > 0)
+    throw new Error(`${name} failed at ${work}: ${JSON.stringify(Object.fromEntries(failures))}`);
   // On a busy machine, wrk may begin long after `timeout`.
   return measured.seconds < seconds / 2 ? drive(server, work, options) : measured;
 }

@@ -113,3 +113,16 @@ test('threads: each failed start fails one waiting request', async (t) => {
   assert.ok(pool.started.length <= 4 + POOL_LIMITS.starting, `${pool.started.length} were started`);
   await until(() => pool.counts().alive === 0);
 });
+
+test('threads: if the system refuses a thread, only the waiting requests fail', async (t) => {
+  const tasks = new URL('pool-tasks.js', import.meta.url);
+  const pool = startPool(t, { tasks });
+  const { href } = tasks;
+  // The constructor of a thread throws for this module, as it does when the system has none left.
+  tasks.href = 'http://localhost/';
+  const answers = await Promise.allSettled([2, 4].map((size) => enqueue(pool, size).answer));
+  for (const { status } of answers) assert.equal(status, 'rejected');
+  assert.deepEqual(pool.counts(), NO_THREADS);
+  tasks.href = href;
+  await assertServes(pool);
+});

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { notes as resource } from '../../src/resources/notes.ts';
 import { renewGeneration } from '../../src/storage/changes/numbers.ts';
 import { type Database, DatabaseUnavailable } from '../../src/storage/database.ts';
@@ -202,6 +203,15 @@ export function testSearchIndex(engine: Engine): void {
       await assertIndexed(database);
     });
   }
+
+  test('search index: a search waits for a single step, however long it takes', async (t) => {
+    const { database, heard, index } = await openIndexed(t, engine);
+    setIndexTimes(t, { maxWaitMs: 50 });
+    await change(database, manyNotes(1, `'b'`));
+    heard.beforeTransaction = () => delay(2 * INDEX_TIMES.maxWaitMs);
+    await index.catchUp();
+    await assertIndexed(database);
+  });
 
   test('search index: a long backlog rejects searches, and is worked off', async (t) => {
     const { database, heard, index } = await openIndexed(t, engine);

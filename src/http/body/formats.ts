@@ -1,10 +1,14 @@
 // The formats of bodies: which media types a route accepts, and how the bytes become a value.
 import type { IncomingMessage } from 'node:http';
+import { MIMEType } from 'node:util';
 import { Problem } from '../problem.ts';
 import { parseJson } from './json.ts';
-import { JSON_LINES, parseMediaType } from './media-type.ts';
+import { JSON_LINES } from './media-type.ts';
 
 const SPACES: ReadonlySet<number | undefined> = new Set(Buffer.from(' \n\r\t'));
+/** The time in which Node parses a media type may grow with the square of its length. */
+const MAX_TYPE_LENGTH = 1_024;
+
 const MERGE_PATCH = 'application/merge-patch+json';
 
 /** The bodies that a route accepts. */
@@ -28,11 +32,19 @@ export function formatOf({ headers }: IncomingMessage, accepted: BodyFormats): B
   return essence === JSON_LINES ? 'lines' : 'json';
 }
 
+/** Returns the media type that `type` names, if it is accepted and the charset is UTF-8. */
 function acceptedEssence(type: string, types: readonly string[]): string | undefined {
-  const { essence = '', params } = parseMediaType(type) ?? {};
-  if (!/^utf-?8$/i.test(params?.get('charset') ?? 'utf-8')) return undefined;
-  const isOtherJson = /^application\/[^/]+\+json$/.test(essence) && !types.includes(MERGE_PATCH);
-  return types.includes(essence) || isOtherJson ? essence : undefined;
+  if (type.length > MAX_TYPE_LENGTH) return undefined;
+  try {
+    const { essence, params } = new MIMEType(type);
+    // The parser leaves out what is malformed, such as a space before `=`.
+    const charset = params.get('charset') ?? (/charset/i.test(type) ? '' : 'utf-8');
+    const isOtherJson = /^application\/[^/]+\+json$/.test(essence) && !types.includes(MERGE_PATCH);
+    const isAccepted = types.includes(essence) || isOtherJson;
+    return isAccepted && /^utf-?8$/i.test(charset) ? essence : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function describe(types: readonly string[]): string {

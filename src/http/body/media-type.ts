@@ -1,20 +1,7 @@
-// Parses content-type (RFC 9110, section 8.3.1) and the lists of content negotiation (12.4.2).
-import { MIMEType } from 'node:util';
+// Media types, and the lists of content negotiation (RFC 9110, section 12.4.2).
 
 /** The media type of JSON values, one in each line. */
 export const JSON_LINES = 'application/x-ndjson';
-
-/** Node would take seconds to parse some that are longer. */
-const MAX_LENGTH = 256;
-
-/** Parses a media type, and ignores malformed parameters; returns undefined for other texts. */
-export function parseMediaType(text: string): MIMEType | undefined {
-  try {
-    return text.length > MAX_LENGTH ? undefined : new MIMEType(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** Parses `accept` or `accept-encoding`; returns the weights by the names in lower case. */
 export function parseWeights(field: string | string[] | undefined): ReadonlyMap<string, number> {

@@ -1,6 +1,5 @@
 // The search index of a resource, which follows the log of changes: before a search is answered,
 // and in the background. The log is the queue, so writes cost no more, and a kill loses nothing.
-import { waitWithin } from '../../bounded-wait.ts';
 import type { Resource, Searchable } from '../../resources/resource.ts';
 import { SEARCHABLE } from '../../resources/resources.ts';
 import { Batcher } from '../batches/batcher.ts';
@@ -32,7 +31,7 @@ const MAX_RETRY_S = 60;
 
 /** The times of an index; tests change them. */
 export const INDEX_TIMES = {
-  /** The longest time that a search waits. */
+  /** The longest time that a search waits, if a single step does not take longer. */
   maxWaitMs: 1_000,
   /** How long after a write, or after an error, the background begins to index. */
   delayMs: 1_000,
@@ -47,6 +46,7 @@ const REMEMBERED_BYTES = 262_144;
 
 interface Waiting {
   readonly number: number;
+  readonly since: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -117,19 +117,14 @@ export class SearchIndex {
     const state = await this.#states.submit(undefined);
     if (isCurrent(state)) return;
     this.#backlog = state.backlog;
-    const late = () => {
-      this.#isWanted = true;
-      return new IndexBehind(this.#backlogMs);
-    };
     if (this.#backlogMs > INDEX_TIMES.maxWaitMs) {
+      this.#isWanted = true;
       this.#start();
-      throw late();
+      throw new IndexBehind(this.#backlogMs);
     }
-    await waitWithin<void>({ ms: INDEX_TIMES.maxWaitMs, late }, (resolve, reject) => {
-      const waiting = { number: state.last, resolve, reject };
-      this.#waiting.add(waiting);
+    await new Promise<void>((resolve, reject) => {
+      this.#waiting.add({ number: state.last, since: performance.now(), resolve, reject });
       this.#start();
-      return () => this.#waiting.delete(waiting);
     });
   }
 
@@ -175,10 +170,10 @@ export class SearchIndex {
     try {
       while ((pauseMs === 0 || this.#isUrgent) && !this.#isClosing) pauseMs = await this.#proceed();
     } catch (error) {
-      this.#rejectAll(error);
+      this.#reject(error);
       pauseMs = INDEX_TIMES.delayMs;
     }
-    if (this.#isClosing) this.#rejectAll(new IndexBehind(this.#backlogMs));
+    if (this.#isClosing) this.#reject(new IndexBehind(this.#backlogMs));
     this.#isWorking = false;
     if (pauseMs !== undefined) this.#schedule(pauseMs);
   }
@@ -192,6 +187,10 @@ export class SearchIndex {
       this.#isWanted = false;
       return this.#writes > writes ? INDEX_TIMES.delayMs : undefined;
     }
+    // The estimate has admitted them, but was wrong.
+    const latest = performance.now() - INDEX_TIMES.maxWaitMs;
+    this.#isWanted ||= [...this.#waiting].some(({ since }) => since < latest);
+    this.#reject(new IndexBehind(this.#backlogMs), latest);
     // Another process is at work, which may end before the index is up to date.
     if (outcome === 'lost') return INDEX_TIMES.delayMs;
     const workedMs = performance.now() - started;
@@ -230,10 +229,17 @@ export class SearchIndex {
   }
 
   #settleUpTo(number: number): void {
-    for (const each of this.#waiting) if (each.number <= number) each.resolve();
+    for (const { resolve } of this.#take((each) => each.number <= number)) resolve();
   }
 
-  #rejectAll(error: unknown): void {
-    for (const { reject } of this.#waiting) reject(error);
+  /** Rejects the searches that began to wait before a time of `performance.now`. */
+  #reject(error: unknown, before = Number.POSITIVE_INFINITY): void {
+    for (const { reject } of this.#take(({ since }) => since < before)) reject(error);
+  }
+
+  #take(isMeant: (waiting: Waiting) => boolean): Waiting[] {
+    const taken = [...this.#waiting].filter(isMeant);
+    for (const each of taken) this.#waiting.delete(each);
+    return taken;
   }
 }

@@ -6,7 +6,7 @@ import { endIdSql } from '../records/named-ends.ts';
 import type { Order } from './request.ts';
 
 /** Beyond all times that can be written in RFC 3339. */
-export const MAX_TIME_MS = 8.64e15;
+const MAX_TIME_MS = 8.64e15;
 
 type Parameters = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,4 @@
 // Reads the pages of lists; requests that arrive while a page is being read share one statement.
-import { LRUCache } from 'lru-cache';
 import type { Resource } from '../../resources/resource.ts';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from '../batches/batcher.ts';
 import { AnswerTooLarge, type Database, type Row, type Statement } from '../database.ts';
@@ -43,7 +42,7 @@ export class Pages {
   readonly #slow: SlowReads;
   readonly #quick: Batcher<Item, Page | undefined>;
   readonly #large: Batcher<Item, Page | undefined>;
-  readonly #statements = new LRUCache<string, string>({ max: MAX_STATEMENTS });
+  readonly #statements = new Map<string, string>();
 
   /** Pages whose time grows with the data run in `slow`. */
   constructor(
@@ -155,8 +154,10 @@ export class Pages {
   #statement({ shape, name }: Item, size: number, isConditional: boolean): string {
     const key = `${name} ${size} ${isConditional}`;
     const known = this.#statements.get(key);
-    const sql = known ?? listSql(this.#resource, shape, size, isConditional);
-    if (!known) this.#statements.set(key, sql);
+    if (known) return known;
+    if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
+    const sql = listSql(this.#resource, shape, size, isConditional);
+    this.#statements.set(key, sql);
     return sql;
   }
 }

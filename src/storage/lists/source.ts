@@ -2,7 +2,7 @@
 import { BLOCK_BITS, type Resource } from '../../resources/resource.ts';
 import { linkOf } from '../../resources/resources.ts';
 import { ownerExistsSql } from '../records/text.ts';
-import { type Filter, type FilterValue, filtersOf, MAX_TIME_MS } from './filters.ts';
+import { type Filter, type FilterValue, filtersOf } from './filters.ts';
 import type { Shape } from './request.ts';
 
 /** The column that orders a list. */
@@ -42,7 +42,10 @@ interface Blocks {
 export const EVERYTHING = 'everything';
 
 /** How many records SQLite sorts in a few milliseconds, found by each key; tests change it. */
-export const SORT_LIMITS = { id: 16_384, number: 32_768 };
+export const SORT_LIMITS = { id: 16_384, number: 16_384 };
+
+/** The greatest integer of SQLite: another program may have stored any time. */
+const MAX_INTEGER = '9223372036854775807';
 
 type UsedFilter = Filter & { readonly sql: FilterValue };
 
@@ -50,8 +53,6 @@ type UsedFilter = Filter & { readonly sql: FilterValue };
 export class ListSource {
   readonly resource: Resource;
   readonly shape: Shape;
-  /** Whether the records are found in rising order of the key; those before a key are reversed. */
-  readonly isRising: boolean;
   readonly #index: number;
   readonly #key: Key;
   readonly #filters: readonly UsedFilter[];
@@ -65,7 +66,6 @@ export class ListSource {
   constructor(resource: Resource, shape: Shape, index: number) {
     this.resource = resource;
     this.shape = shape;
-    this.isRising = shape.order.startsWith('-') === (shape.position === 'before');
     this.#index = index;
     // The key of a single record makes its tag.
     this.#key = shape.order.endsWith('id') && !shape.isOne ? 'id' : 'number';
@@ -218,25 +218,21 @@ export class ListSource {
     const where = this.#conditions(id).join(' AND ') || 'TRUE';
     if (!key || !this.#boundedKey) return { from: `${table} ${index}`, ids: table, id, where };
     const blocks = blocksBy(this.resource, key);
-    // Sorting is quickest if the first come first; a limit keeps SQLite from dropping the order.
-    const isReversed = key !== this.#key && !this.isRising;
-    const each = isReversed ? `(SELECT * FROM ${blocks} ORDER BY block DESC LIMIT -1)` : blocks;
-    const records = `${table} ${indexBy(table, key)} ON ${isInBlock(table, key)}`;
-    const from = `${each} AS ${blocks} CROSS JOIN ${records}`;
+    const from = `${blocks} CROSS JOIN ${table} ${indexBy(table, key)} ON ${isInBlock(table, key)}`;
     const isSkipped = key === this.#boundedKey ? this.#isOutside : this.#isApart(key);
     const isWanted = `(${isSkipped}) IS NOT TRUE AND ${where}`;
     return { from, ids: from, id, where: isWanted, block: `${blocks}.block` };
   }
 
-  /** Also excludes the blocks of `key` that share no time with blocks of the other key. */
+  /** Also excludes what lies apart from all blocks of the other key that may have a record. */
   #isApart(key: Key): string {
     const [name, others]: [string, Key] = key === 'id' ? ['created', 'number'] : ['updated', 'id'];
     const ofOthers = (bound: string) =>
       `(SELECT ${bound} FROM ${blocksBy(this.resource, others)}
         WHERE (${this.#isOutside}) IS NOT TRUE)`;
     return `${this.#isOutside}
-      OR ${name}_to < ${ofOthers(`min(coalesce(${name}_from, -${MAX_TIME_MS}))`)}
-      OR ${name}_from > ${ofOthers(`max(coalesce(${name}_to, ${MAX_TIME_MS}))`)}`;
+      OR ${name}_to < ${ofOthers(`min(coalesce(${name}_from, -${MAX_INTEGER}))`)}
+      OR ${name}_from > ${ofOthers(`max(coalesce(${name}_to, ${MAX_INTEGER}))`)}`;
   }
 
   #conditions(id: string, without?: Filter): string[] {

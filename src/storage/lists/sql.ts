@@ -166,12 +166,13 @@ class PageSql {
 
   /** Rows before a key are in the reverse order. */
   #rows(): string {
-    const { isRising } = this.#source;
+    const { position, order } = this.#source.shape;
     const given = this.#source.value('limit');
     const limit = this.#isConditional ? `iif(${this.#isKnown()}, 0, ${given})` : given;
-    if (this.#source.shape.order === 'rank') return this.#rankedRows(limit);
+    if (order === 'rank') return this.#rankedRows(limit);
+    const isRising = order.startsWith('-') === (position === 'before');
     const columns = this.#columns();
-    const [isStarted, offset] = this.#start();
+    const [isStarted, offset] = this.#start(isRising);
     const { table } = this.#source.resource;
     const sources = this.#source.each().map((source) => {
       const { from, id, where, key, isChosen, isSorted } = source;
@@ -190,9 +191,8 @@ class PageSql {
   }
 
   /** Returns the condition under which a record is not before the page, and its OFFSET clause. */
-  #start(): [isStarted: (source: PageSource) => string, offset: string] {
-    const { isRising, shape } = this.#source;
-    const { position } = shape;
+  #start(isRising: boolean): [isStarted: (source: PageSource) => string, offset: string] {
+    const { position } = this.#source.shape;
     const operator = isRising ? '>' : '<';
     if (position === 'after' || position === 'before')
       return [(source) => isBeyond(source, operator, this.#source.value('key')), ''];

@@ -61,6 +61,33 @@ test('body formats: each kind of route accepts its own media types', () => {
   }
 });
 
+test('body formats: media types that are malformed or too long are refused', () => {
+  for (const type of [
+    ...[' ', 'json', '/', 'application/', '/json', 'application json', 'application/json, a/b'],
+    ...['application/json x', 'é/json', 'application/json; charset', 'application/json; charset='],
+    ...['application/json; charset = utf-7', 'application/json; a="b;charset=latin1'],
+    `application/json; a=${'b'.repeat(1_024)}`,
+  ])
+    assert.ok(judge(type, PLAIN) instanceof Problem, type);
+  assert.equal(judge(`application/json; a=${'b'.repeat(900)}`, PLAIN), 'json');
+  assert.equal(judge(' Application/JSON ;\tcharset="UTF-8";;a', PLAIN), 'json');
+});
+
+test('body formats: hostile media types are judged quickly', () => {
+  for (const length of [1_000, 16_384])
+    for (const end of [';', '; ', ' ', ';a=b', '"', '\\', ' \t', ';a="\\"'])
+      for (const start of ['application/json', 'application/json;x="', 'application/json;', '']) {
+        const type = (start + end.repeat(length)).slice(0, length);
+        // The machine may be busy: only the best of several attempts counts.
+        const isQuick = [1, 2, 3].some(() => {
+          const started = performance.now();
+          judge(type, PLAIN);
+          return performance.now() - started < 200;
+        });
+        assert.ok(isQuick, type.slice(0, 40));
+      }
+});
+
 test('body formats: a refusal names every media type that the route accepts', () => {
   const patches = 'application/merge-patch+json, application/json';
   for (const [accepted, accept, acceptPatch] of [
