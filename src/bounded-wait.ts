@@ -9,8 +9,8 @@ interface Bounds {
 }
 
 /**
- * Calls `begin`, which must not throw, and settles as it says, when the time is over, or when the
- * signal aborts. Once the wait has ended, calls what `begin` has returned.
+ * Calls `begin`, which must not throw; settles through its arguments, when the time is over, or
+ * when the signal aborts. Afterwards calls what `begin` returned.
  */
 export function waitWithin<Result>(
   { ms, late, signal }: Bounds,
@@ -37,7 +37,7 @@ export function waitWithin<Result>(
     const timer = setTimeout(() => fail(late()), Math.max(0, ms));
     signal?.addEventListener('abort', abort);
     leave = begin((result) => end(() => resolve(result)), fail);
-    // It may have ended meanwhile, for example because the system refuses a thread.
+    // `begin` may have ended it, for example because the system refused a thread.
     if (isOver) leave?.();
   });
 }

@@ -1,6 +1,7 @@
 // The command `import`: fills an empty database with the records of an export.
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { READ_ERRORS } from '../read-errors.ts';
 import { RELATIONS } from '../resources/resources.ts';
 import { CHANGES, renewGeneration } from '../storage/changes/numbers.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
@@ -11,12 +12,6 @@ import type { Head } from './export-format.ts';
 import { ExportReader } from './export-reader.ts';
 import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a folder',
-  EACCES: 'permission denied',
-};
 
 /**
  * Fills the empty database `to` with the export `file` or else `input`. Resolves with a line for
@@ -38,7 +33,7 @@ export async function importLines(
     return `imported ${formatCounts(head.counts)} from ${source} into ${to.db.name}`;
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
-    const reason = REASONS[code] ?? message;
+    const reason = READ_ERRORS[code] ?? message;
     throw new DatabaseUnusable(`cannot import ${source}: ${reason}`, { cause: error });
   }
 }

@@ -3,17 +3,12 @@
 import { hash, randomBytes } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import type { KeyEntry } from '../http/exchange.ts';
+import { READ_ERRORS } from '../read-errors.ts';
 import { suggestion } from '../suggestion.ts';
 import { parseTime } from '../time.ts';
 
 /** Visible ASCII without commas, which fits into a header and into a list. */
 export const KEY = /^[!-+\--~]+$/;
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'permission denied',
-  EISDIR: 'it is a folder',
-};
 
 type Attributes = Omit<KeyEntry, 'digest' | 'label'>;
 
@@ -76,7 +71,7 @@ export async function readKeys(
   if (file === undefined) return found.entries;
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     const { code = '' } = cause;
-    throw new Error(`cannot read the keys in ${file}: ${REASONS[code] ?? code}`, { cause });
+    throw new Error(`cannot read the keys in ${file}: ${READ_ERRORS[code] ?? code}`, { cause });
   });
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   if (lines.every(isSkipped)) throw new Error(`${file} contains no key`);
@@ -118,8 +113,7 @@ class FoundKeys {
     }
     const label = attributes.name ?? String(this.entries.length + 1);
     const other = this.#places.get(label);
-    if (other !== undefined)
-      throw new Error(`its name, or else its number, is the name or number of ${other}`);
+    if (other !== undefined) throw new Error(`its name or number is already that of ${other}`);
     this.#places.set(digest, place).set(label, place);
     this.entries.push({ ...attributes, digest, label });
   }
@@ -137,9 +131,9 @@ export function isSame<Values extends object>(one: Values, other: Values | undef
   return Object.entries(one).every(([name, value]) => other?.[name as keyof Values] === value);
 }
 
-/** Whether users can read a file other than its owner, or the group of a file of root. */
+/** Whether users other than its owner, or for a root file its group, can read a file. */
 export async function isReadByOthers(file: string): Promise<boolean> {
   const { mode = 0, uid = 0 } = (await stat(file).catch(() => undefined)) ?? {};
-  // systemd gives its credentials to a service as files of root, readable by a group.
+  // The ACL on a credential of systemd, a file of root, shows as rights of its group.
   return process.platform !== 'win32' && (mode & (uid === 0 ? 0o007 : 0o077)) !== 0;
 }

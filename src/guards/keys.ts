@@ -7,7 +7,7 @@ import { isSame, readKeys } from './key-file.ts';
 /** Bounds the memory for keys, and the metrics, which count for each key. */
 const MAX_KEYS = 10_000;
 
-/** Where keys come from: texts, and a file with a key on each line that is no comment (`#`). */
+/** Where keys come from: texts, and a file with one key and its attributes on each line. */
 export interface KeySource {
   readonly apiKeys: readonly string[];
   readonly apiKeysFile: string | undefined;
@@ -38,7 +38,7 @@ export class Keys {
     return this.#byDigest.get(hash('sha256', sent, 'base64')) ?? 'wrong';
   }
 
-  /** Reads the file again, or uses `entries`; resolves with the count. If it rejects, keeps all. */
+  /** Reads the file, or uses `entries`; resolves with the count. If it rejects, no key changes. */
   reload(entries?: readonly KeyEntry[]): Promise<number> {
     // In sequence, so that a slow reload cannot undo a later one.
     this.#lastReload = this.#lastReload.catch(() => 0).then(() => this.#load(entries));
@@ -67,7 +67,7 @@ export class Keys {
   }
 }
 
-/** Resolves with the keys of `source`, or `entries`, if it has any. Rejects as the reload does. */
+/** Resolves with loaded keys, or undefined if `source` is empty. Rejects as the reload does. */
 export async function loadKeys(
   source: KeySource,
   entries?: readonly KeyEntry[],

@@ -149,15 +149,9 @@ const WRONG_LINES: readonly (readonly [line: string, message: RegExp])[] = [
   ['name=s3cret access=read', /line 1 of .*: the key must come before its attributes$/],
   ['s3cret\ns3cret access=read', /line 2 of .*: line 1 has the same key with other attributes$/],
   ['text access=read', /line 1 of .*: NOTES_API_KEYS has the same key with other attributes$/],
-  [
-    'a name=s3cret\nb name=s3cret',
-    /line 2 of .*: its name, or else its number, is the name or num/,
-  ],
-  [
-    'a name=4\nb\nc',
-    /line 3 of .*: its name, or else its number, is the name or number of line 1$/,
-  ],
-  ['a name=1', /line 1 of .*: .* is the name or number of NOTES_API_KEYS$/],
+  ['a name=s3cret\nb name=s3cret', /line 2 of .*: its name or number is already that of line 1$/],
+  ['a name=4\nb\nc', /line 3 of .*: its name or number is already that of line 1$/],
+  ['a name=1', /line 1 of .*: .* is already that of NOTES_API_KEYS$/],
 ];
 
 for (const [line, message] of WRONG_LINES) {

@@ -17,7 +17,7 @@ const LAYERS = [
   ['commands', 'concurrency', 'processes', 'routes'],
   ['contract', 'docs', 'guards', 'log', 'metrics'],
   ['http', 'storage'],
-  ['bounded-wait', 'resources', 'search', 'suggestion', 'time', 'version'],
+  ['bounded-wait', 'read-errors', 'resources', 'search', 'suggestion', 'time', 'version'],
 ];
 
 const SERVICE = ['main.ts', 'library.ts'];

@@ -6,9 +6,10 @@ import { parseJson } from './json.ts';
 import { JSON_LINES } from './media-type.ts';
 
 const SPACES: ReadonlySet<number | undefined> = new Set(Buffer.from(' \n\r\t'));
-/** The time in which Node parses a media type may grow with the square of its length. */
+/** In characters: Node may take quadratic time to parse a media type. */
 const MAX_TYPE_LENGTH = 1_024;
 
+const HAS_CHARSET = /;\s*charset\s*(?:[=;]|$)/i;
 const MERGE_PATCH = 'application/merge-patch+json';
 
 /** The bodies that a route accepts. */
@@ -38,7 +39,7 @@ function acceptedEssence(type: string, types: readonly string[]): string | undef
   try {
     const { essence, params } = new MIMEType(type);
     // The parser leaves out what is malformed, such as a space before `=`.
-    const charset = params.get('charset') ?? (/charset/i.test(type) ? '' : 'utf-8');
+    const charset = params.get('charset') ?? (HAS_CHARSET.test(type) ? '' : 'utf-8');
     const isOtherJson = /^application\/[^/]+\+json$/.test(essence) && !types.includes(MERGE_PATCH);
     const isAccepted = types.includes(essence) || isOtherJson;
     return isAccepted && /^utf-?8$/i.test(charset) ? essence : undefined;

@@ -79,7 +79,7 @@ export class SearchIndex {
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof createIndexKinds>;
   readonly #prepare: ReturnType<typeof createStepReader>;
-  /** Reads the state once for all searches that arrive while it is being read. */
+  /** One read serves all searches that arrived during the one before. */
   readonly #states: Batcher<undefined, IndexState & { readonly backlog: number }>;
   readonly #waiting = new Set<Waiting>();
   #work: Promise<void> = Promise.resolve();
@@ -187,7 +187,7 @@ export class SearchIndex {
       this.#isWanted = false;
       return this.#writes > writes ? INDEX_TIMES.delayMs : undefined;
     }
-    // The estimate has admitted them, but was wrong.
+    // The estimate that admitted them was wrong.
     const latest = performance.now() - INDEX_TIMES.maxWaitMs;
     this.#isWanted ||= [...this.#waiting].some(({ since }) => since < latest);
     this.#reject(new IndexBehind(this.#backlogMs), latest);
@@ -197,7 +197,7 @@ export class SearchIndex {
     return this.#writes > writes ? INDEX_TIMES.pauseFactor * workedMs : 0;
   }
 
-  /** Resolves with 'done' if there was nothing to do, with 'lost' if the index moved meanwhile. */
+  /** Resolves with 'done' if nothing was left to do, with 'lost' if another process was first. */
   async #takeStep(): Promise<'done' | 'moved' | 'lost'> {
     const started = performance.now();
     const ahead = this.#ahead && (await this.#ahead);

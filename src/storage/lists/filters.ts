@@ -104,7 +104,7 @@ function timeFilter({ table, numberBlocks }: Resource, name: 'created' | 'update
   };
 }
 
-/** The records that are linked to one other, to each of several, by id or name, or to none. */
+/** The records linked to one other, to all of several (by id or name), or to none. */
 function linkFilters({ link, own, other, isFirst }: ResourceLink): Record<string, Filter> {
   const parameterNames = [other.resource.idParameter, ...(isFirst ? [link.byName.filter] : [])];
   const endsIn = (parameters: Parameters, isAccepted: (count: number) => boolean) => {

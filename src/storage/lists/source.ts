@@ -41,7 +41,7 @@ interface Blocks {
 /** The table of the number of all records. */
 export const EVERYTHING = 'everything';
 
-/** How many records SQLite sorts in a few milliseconds, found by each key; tests change it. */
+/** How many records, found by a key, SQLite sorts in a few milliseconds; tests change it. */
 export const SORT_LIMITS = { id: 16_384, number: 16_384 };
 
 /** The greatest integer of SQLite: another program may have stored any time. */
@@ -109,7 +109,7 @@ export class ListSource {
     ];
   }
 
-  /** Returns the table of the sum of the counts, if the other queries need one of their own. */
+  /** Returns the table of the sum of the counts, if they are kept and it is not EVERYTHING. */
   tables(): string[] {
     const counts = this.#counts;
     if (!counts || counts.sum === EVERYTHING) return [];
@@ -148,7 +148,7 @@ export class ListSource {
       : ownerExistsSql(this.resource, owner);
   }
 
-  /** The key in whose blocks the times of the filter differ least; of two, not that of the list. */
+  /** The key in whose blocks the filtered times differ least; of two, the one not sorted by. */
   get #boundedKey(): Key | undefined {
     const keys = this.#bounded.map(({ bounds }) => bounds?.key);
     return keys.find((key) => key !== this.#key) ?? keys[0];
@@ -224,7 +224,7 @@ export class ListSource {
     return { from, ids: from, id, where: isWanted, block: `${blocks}.block` };
   }
 
-  /** Also excludes what lies apart from all blocks of the other key that may have a record. */
+  /** Also skips blocks whose times overlap no block of the other key that may have a match. */
   #isApart(key: Key): string {
     const [name, others]: [string, Key] = key === 'id' ? ['created', 'number'] : ['updated', 'id'];
     const ofOthers = (bound: string) =>

@@ -87,7 +87,7 @@ function linkMembers({ link, own, other, isFirst }: ResourceLink) {
   const arrayOf = (linked: string) => `json((SELECT json_group_array(linked) FROM (${linked})))`;
   const ids = (isOwn: string) => `
     SELECT ${other.column} AS linked FROM ${link.table} WHERE ${isOwn} ORDER BY linked`;
-  // A name that several have is listed once, so that it can be sent back.
+  // A shared name is listed once, so that the list can be sent back.
   const names = (isOwn: string) => `
     SELECT ${table}.${link.byName.field} AS linked
     FROM ${link.table} CROSS JOIN ${table} ON ${table}.id = ${other.column}

@@ -6,7 +6,7 @@ import { lastIdSql } from '../changes/numbers.ts';
 import { FIRST_FIELD } from './text.ts';
 import { insertSql } from './writes.ts';
 
-/** Returns the SQL of the id of a second record, given the SQL of its id or name; else NULL. */
+/** Returns SQL for the id of a second record, given its id or name; NULL for a new name. */
 export function endIdSql({ byName, ends: [, { resource }] }: Link, end: string): string {
   const named = `SELECT min(id) FROM ${resource.table} WHERE ${byName.field} = ${end}`;
   return `(SELECT CASE typeof(${end}) WHEN 'text' THEN (${named}) ELSE ${end} END)`;
@@ -22,14 +22,14 @@ export function linkValues(link: Link, { links = [] }: RowSet) {
 
 /** Returns the SQL that creates a record for each name that no record has, if `condition` holds. */
 export function createNamedSql(link: Link, condition: string): string {
-  // Counted anew, because the ids and numbers of the new records must follow each other.
+  // Renumbered, because the ids and numbers of the new records must be consecutive.
   const missing = `
     (SELECT row_number() OVER (ORDER BY named.key) - 1 AS key, named.value
      ${fromNewNames(link)} AND ${condition}) AS sent`;
   return insertSql(link.ends[1].resource, 'TRUE', missing);
 }
 
-/** Returns the SQL that foretells the ids of these records, as JSON by parameter; NULL for none. */
+/** Returns SQL that predicts the ids of new records, in JSON such as {"tag_id":12}, or NULL. */
 export function newEndsSql(link: Link): string {
   const { table, idParameter } = link.ends[1].resource;
   const last = lastIdSql(table);

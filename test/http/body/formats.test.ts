@@ -45,6 +45,7 @@ test('body formats: each kind of route accepts its own media types', () => {
     ['application/json; charset="\\UTF-8"', true, 'json', true],
     ['application/json;charset=utf8', true, 'json', true],
     ['application/json; charset=""', false, undefined, false],
+    ['application/vnd.charset+json; profile="charset"; charset-hint=x', true, 'json', false],
     // The first one counts.
     ['application/json; charset=utf-8; charset=latin1', true, 'json', true],
     ['application/json; charset=latin1; charset=utf-8', false, undefined, false],
@@ -66,6 +67,7 @@ test('body formats: media types that are malformed or too long are refused', () 
     ...[' ', 'json', '/', 'application/', '/json', 'application json', 'application/json, a/b'],
     ...['application/json x', 'é/json', 'application/json; charset', 'application/json; charset='],
     ...['application/json; charset = utf-7', 'application/json; a="b;charset=latin1'],
+    ...['application/json;charset;a=b', 'application/json; Charset '],
     `application/json; a=${'b'.repeat(1_024)}`,
   ])
     assert.ok(judge(type, PLAIN) instanceof Problem, type);
