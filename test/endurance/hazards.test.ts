@@ -71,13 +71,13 @@ test('hazards: pages of 60 MB take a bounded amount of memory', {
 });
 
 for (const kind of KINDS_OF_NOTES)
-  test(`hazards: the index catches up with 500 long notes: ${kind}`, async (t) => {
+  test(`hazards: the index catches up with 200 long notes: ${kind}`, async (t) => {
     const figures = await onService(t, (url) => measureIndexing(url, kind));
     print(t, figures);
     assert.ok((figures.caughtUpMs ?? 0) > 0);
   });
 
-test('hazards: the index catches up with 500 long notes: japanese, nobody writes', async (t) => {
+test('hazards: the index catches up with 200 long notes: japanese, nobody writes', async (t) => {
   const quiet = { othersWrite: false };
   const figures = await onService(t, (url) => measureIndexing(url, 'japanese', quiet));
   print(t, figures);

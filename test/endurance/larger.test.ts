@@ -77,4 +77,4 @@ for (const list of LISTS) {
     assertKept(t, list, codePoints(maxLengthOf(list, 'body'), 1)));
 }
 
-for (const engine of [...ENGINES, MEMORY]) describe(engine.name, () => testLinkGames(engine, 50));
+for (const engine of [...ENGINES, MEMORY]) describe(engine.name, () => testLinkGames(engine, 25));

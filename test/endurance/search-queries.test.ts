@@ -17,7 +17,7 @@ import {
 import { note, queries } from '../support/search-checks.ts';
 import { until } from '../support/until.ts';
 
-const QUERIES = 50_000;
+const QUERIES = 25_000;
 
 function linesOfNotes(): string {
   const notes = fc.sample(note, { numRuns: 500, seed: 1 });

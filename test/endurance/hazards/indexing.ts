@@ -59,7 +59,7 @@ async function timed(call: () => Promise<Answer>): Promise<{ answer: Answer; ms:
 export async function measureIndexing(
   url: string,
   kind: string,
-  { count = 500, othersWrite = true } = {},
+  { count = 200, othersWrite = true } = {},
 ): Promise<Record<string, number>> {
   const body = BODIES[kind];
   if (!body) throw new Error(`there are no notes of the kind ${kind}`);
