@@ -36,9 +36,15 @@ export async function openIndexed(
   times: Partial<typeof INDEX_TIMES> = ON_DEMAND,
 ) {
   setIndexTimes(t, times);
+  let close = async () => {};
+  // Registered before the engine opens, because the background would repeat its call to a stopped
+  // one for 10 s.
+  t.after(() => close());
   const opened = await engine.open(t);
   const heard = Object.assign(overhear(opened), { plain: opened });
-  return { ...heard, heard, ...startIndex(t, heard.database) };
+  const started = startIndex(t, heard.database);
+  close = started.close;
+  return { ...heard, heard, ...started };
 }
 
 /** Returns the statement that creates many notes with this SQL expression as their body. */

@@ -41,7 +41,7 @@ interface Blocks {
 /** The table of the number of all records. */
 export const EVERYTHING = 'everything';
 
-/** How many records, found by a key, SQLite sorts in a few milliseconds; tests change it. */
+/** The most records to sort, by the key that finds them: it takes a few ms. Tests change it. */
 export const SORT_LIMITS = { id: 16_384, number: 16_384 };
 
 /** The greatest integer of SQLite: another program may have stored any time. */
@@ -109,7 +109,7 @@ export class ListSource {
     ];
   }
 
-  /** Returns the table of the sum of the counts, if they are kept and it is not EVERYTHING. */
+  /** Returns the table of the sum of the counts; none without counts, or if it is EVERYTHING. */
   tables(): string[] {
     const counts = this.#counts;
     if (!counts || counts.sum === EVERYTHING) return [];
@@ -148,7 +148,7 @@ export class ListSource {
       : ownerExistsSql(this.resource, owner);
   }
 
-  /** The key in whose blocks the filtered times differ least; of two, the one not sorted by. */
+  /** The key in whose blocks the filtered times differ least; of two, the one that does not sort. */
   get #boundedKey(): Key | undefined {
     const keys = this.#bounded.map(({ bounds }) => bounds?.key);
     return keys.find((key) => key !== this.#key) ?? keys[0];

@@ -77,9 +77,11 @@ export async function measureIndexing(
       await delay(20);
     }
   })();
+  let isUpToDate = false;
   for (let limit = 1; performance.now() - stored < MAX_MS; limit = (limit % 100) + 1) {
     const { status, headers } = await send(url, 'GET', `/notes?q=long&limit=${limit}`);
-    if (status === 200) break;
+    isUpToDate = status === 200;
+    if (isUpToDate) break;
     estimates.push({ at: performance.now(), afterMs: 1_000 * Number(headers['retry-after']) });
     await delay(200);
   }
@@ -88,6 +90,7 @@ export async function measureIndexing(
   await others;
   const errors = estimates.map(({ at, afterMs }) => afterMs / Math.max(over - at, 1));
   return {
+    isUpToDate: Number(isUpToDate),
     caughtUpMs: Math.round(over - stored),
     refusedSearches: estimates.length,
     firstEstimateMs: estimates[0]?.afterMs ?? 0,
