@@ -37,8 +37,7 @@ export async function openIndexed(
 ) {
   setIndexTimes(t, times);
   let close = async () => {};
-  // Registered before the engine opens, because the background would repeat its call to a stopped
-  // one for 10 s.
+  // It ends before the engine: the background would repeat calls to a stopped one for 10 s.
   t.after(() => close());
   const opened = await engine.open(t);
   const heard = Object.assign(overhear(opened), { plain: opened });
