@@ -148,7 +148,7 @@ export class ListSource {
       : ownerExistsSql(this.resource, owner);
   }
 
-  /** The key in whose blocks the filtered times differ least; of two, the one not in the order. */
+  /** The key in whose blocks the filtered times differ least; of two, not the key of the order. */
   get #boundedKey(): Key | undefined {
     const keys = this.#bounded.map(({ bounds }) => bounds?.key);
     return keys.find((key) => key !== this.#key) ?? keys[0];
