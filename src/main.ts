@@ -159,11 +159,7 @@ function createLog({ logLevel, logFormat, processes }: Options): Log {
   return new LineLog(logLevel, { always, toLine });
 }
 
-async function reloadKeys(
-  app: { reloadKeys(): Promise<number> },
-  file: string,
-  log: Log,
-): Promise<void> {
+async function reloadKeys(app: Pick<App, 'reloadKeys'>, file: string, log: Log): Promise<void> {
   try {
     log.write('info', 'keys reloaded', { keys: await app.reloadKeys() });
     await warnOfReaders(file, log);

@@ -1,15 +1,14 @@
 // The links between records, such as the tags on a note: each at its path, and in bodies.
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
+import type { BodyFormat } from '../http/body/formats.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
-import type { Call, Route } from '../http/route.ts';
+import type { Route } from '../http/route.ts';
 import type { Link, Members } from '../resources/resource.ts';
 import type { NewLink } from '../storage/batches/writer.ts';
 import type { MissingEnds } from '../storage/records/compound-writes.ts';
 import type { Links } from '../storage/records/links.ts';
 import { type Ids, notFound } from './paths.ts';
-
-type Format = Call['format'];
 
 /** Returns the routes of `link`. */
 export function linkRoutes(link: Link, links: Links): Route[] {
@@ -45,7 +44,7 @@ export function linkRoutes(link: Link, links: Links): Route[] {
 export function linksIn(
   link: Link | undefined,
   bodies: readonly Members[],
-  format: Format,
+  format: BodyFormat,
 ): readonly NewLink[] | undefined {
   if (!link) return undefined;
   const { member, byName } = link;
@@ -70,7 +69,7 @@ export function unknownLinks(
   { member, ends }: Link,
   links: readonly NewLink[],
   { missing }: MissingEnds,
-  format: Format,
+  format: BodyFormat,
 ): Problem {
   // Searching for each would take seconds: there may be 50,000.
   const firsts = new Map(links.map(([row], position) => [row, position] as const).reverse());
@@ -87,7 +86,7 @@ export function unknownLinks(
 function violationAt(
   row: number,
   steps: readonly (string | number)[],
-  format: Format,
+  format: BodyFormat,
   code: string,
   detail: string,
 ): Violation {

@@ -132,7 +132,8 @@ function cutOut(text: string, { start, end }: Span, matches: Span[]): Snippet {
 /** Returns the span around a match at `first`; starts after a space if one is near. */
 function spanAround(text: string, first: number, maxLength: number): Span {
   const from = Math.max(0, Math.min(first - LEAD, text.length - maxLength));
-  const window = text.slice(from, from + windowFor(maxLength));
+  // Room for the lead, a snippet and the code point after it.
+  const window = text.slice(from, from + LEAD + 2 * (maxLength + 1));
   const segments = graphemes.segment(window);
   let start = from;
   if (from > 0) {
@@ -146,9 +147,4 @@ function spanAround(text: string, first: number, maxLength: number): Span {
   const last = segments.containing(start + length - from);
   const end = last && from + last.index > first ? from + last.index : start + length;
   return { start, end };
-}
-
-/** Returns the room for the lead, a snippet and the code point after it, in UTF-16 units. */
-function windowFor(maxLength: number): number {
-  return LEAD + 2 * (maxLength + 1);
 }

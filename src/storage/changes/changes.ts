@@ -123,10 +123,7 @@ function changesSql(withRecords: boolean, fields: readonly string[] = []): strin
     const sent = membersOf(resource).filter(({ name }) => texts.includes(name));
     return ['0', ...sent.map(({ name }) => `octet_length(${name})`)].join(' + ');
   });
-  const recordSql = (resource: Resource) => {
-    const columnSql = (column: string) => `${resource.table}.${column}`;
-    return `json_object(${membersSql(membersOf(resource), columnSql)})`;
-  };
+  const recordSql = (resource: Resource) => `json_object(${membersSql(membersOf(resource))})`;
   const record = withRecords ? ` || ' ' || coalesce(${ofRecordSql(recordSql)}, 'null')` : '';
   const sized = `
     SELECT *, sum(size) OVER (ORDER BY number) - size AS before

@@ -5,7 +5,6 @@ import {
   BLOCK_BITS,
   type Resource,
   type Searchable,
-  type SearchTables,
   textFieldsOf,
   typeOf,
 } from '../../resources/resource.ts';
@@ -61,24 +60,20 @@ export interface PreparedStep {
   readonly isFull: boolean;
 }
 
-/** The first table of every query; `from` is the SQL of the position. */
-const placeSql = ({ position }: SearchTables, from: string) => `
-  place AS MATERIALIZED (
-    SELECT number, id, last, number = last OR (number < last AND oldest <= number + 1) AS reaches
-    FROM (SELECT ${from}, ${LAST_NUMBER} AS last,
-            coalesce((SELECT min(number) FROM ${CHANGES}), ${LAST_NUMBER} + 1) AS oldest
-          FROM ${position}))`;
-
 /** Returns the SQL that tests whether a change in the log concerns the texts of a record. */
 export const isOfTextsSql = (resource: Resource) =>
   `type IN (${['created', 'updated', 'deleted'].map((event) => `'${typeOf(resource)}.${event}'`)})`;
 
-/** The tables of both queries: which records follow `from`, at most this many, and their sizes. */
+/** The tables of both queries: the position `from`, the records that follow it, their sizes. */
 function nextSql(resource: Searchable, maxRecords: number, from = 'number, id'): string {
   const { table, search } = resource;
   const size = textFieldsOf(resource).map((name) => `octet_length(${table}.${name})`);
   return `
-    ${placeSql(search, from)},
+    place AS MATERIALIZED (
+      SELECT number, id, last, number = last OR (number < last AND oldest <= number + 1) AS reaches
+      FROM (SELECT ${from}, ${LAST_NUMBER} AS last,
+              coalesce((SELECT min(number) FROM ${CHANGES}), ${LAST_NUMBER} + 1) AS oldest
+            FROM ${search.position})),
     logged AS MATERIALIZED (
       SELECT number, type, id FROM ${CHANGES}
       WHERE number > (SELECT iif(id IS NULL, number, NULL) FROM place)
@@ -200,7 +195,6 @@ export function createIndexKinds(resource: Searchable) {
   const columns = textFieldsOf(resource);
   const isAt = `number = ${positionMember(0)} AND id IS ${positionMember(1)}`;
   const ifAt = `EXISTS (SELECT 1 FROM ${position} WHERE ${isAt})`;
-  const sent = `json_each(?1, '$[1]') AS sent`;
   const words = columns.map((_, index) => `sent.value ->> ${index + 1}`);
   const move = {
     ignoresRows: true,
@@ -232,7 +226,7 @@ export function createIndexKinds(resource: Searchable) {
     {
       sql: `
         INSERT INTO ${table} (rowid, ${columns.join(', ')})
-        SELECT sent.value ->> 0, ${words.join(', ')} FROM ${sent}
+        SELECT sent.value ->> 0, ${words.join(', ')} FROM json_each(?1, '$[1]') AS sent
         WHERE ${words[0]} IS NOT NULL AND ${ifAt}`,
     },
   );

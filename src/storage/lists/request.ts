@@ -46,16 +46,12 @@ export const MAX_KEY = Number.MAX_SAFE_INTEGER - 1;
 export const DEEP_OFFSET = 2_048;
 
 /** The parts of a request that decide the SQL; the others are values in it. */
-export interface Shape {
-  readonly order: Order;
+export interface Shape
+  extends Required<Pick<PageRequest, 'order' | 'isOfLinked' | 'fields' | 'include' | 'asLines'>> {
   readonly position: 'offset' | 'deep' | 'after' | 'before';
   readonly isOne: boolean;
-  readonly isOfLinked: boolean;
   readonly filters: readonly string[];
   readonly isSearch: boolean;
-  readonly fields: readonly string[];
-  readonly include: readonly string[];
-  readonly asLines: boolean;
   readonly isLarge: boolean;
 }
 

@@ -90,11 +90,10 @@ class PageSql {
   }
 
   #texts(): string {
-    const record = this.#record();
     const separator = this.#source.shape.asLines ? 'char(10)' : "','";
     // The aggregate keeps the order of the subquery; an ORDER BY argument would sort again. Unlike
     // json_group_array, it ends as soon as the text exceeds the limit of the statement.
-    return `coalesce(group_concat(${record}, ${separator} ${this.#reversed()}), '')`;
+    return `coalesce(group_concat(${this.#record()}, ${separator} ${this.#reversed()}), '')`;
   }
 
   #record(): string {

@@ -113,11 +113,10 @@ export function compoundCreation(resource: Resource, link?: Link): Creation {
 
 /** Returns the statements that link the created records; `base` is the id before the first. */
 function linkNewStatements(link: Link, base: string) {
-  const { table, ends } = link;
-  const [own, other] = ends;
+  const [own, other] = link.ends;
   const records = own.resource.table;
   const linkNew = `
-    INSERT INTO ${table} (${own.column}, ${other.column})
+    INSERT INTO ${link.table} (${own.column}, ${other.column})
     SELECT ${records}.id, ${endIdSql(link, END)}
     FROM ${LINKS} CROSS JOIN ${records} ON ${records}.id = ${base} + (link.value ->> 0)`;
   return [{ sql: createNamedSql(link, `${base} IS NOT NULL`) }, { sql: linkNew }];

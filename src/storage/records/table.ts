@@ -70,11 +70,10 @@ export class Table {
     once?: Once,
     links?: readonly NewLink[],
   ): Promise<Created | MissingEnds | undefined> {
-    const { creation, keyedCreation, linkedCreation } = this.#kinds;
     const rows = rowsOf(records, owner, once ?? (links && NO_KEY));
-    if (links) return this.#write(linkedCreation, ALONE, { rows, links });
-    if (once) return this.#write(keyedCreation, once.key, { rows });
-    return this.#write(creation, undefined, { rows });
+    if (links) return this.#write(this.#kinds.linkedCreation, ALONE, { rows, links });
+    if (once) return this.#write(this.#kinds.keyedCreation, once.key, { rows });
+    return this.#write(this.#kinds.creation, undefined, { rows });
   }
 
   read(id: number, owner = 0): Stored | Promise<Stored | undefined> {

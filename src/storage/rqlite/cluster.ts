@@ -88,11 +88,10 @@ export class Cluster {
     return new Promise((resolve, reject) => {
       const signal = AbortSignal.timeout(limitMs);
       const options = { agent: this.#agent, method: 'POST', headers: this.#headers, signal };
-      const request = this.#request(url, options);
-      request
+      this.#request(url, options)
         .on('error', reject)
-        .on('response', (response) => void receive(response).then(resolve, reject));
-      request.end(body);
+        .on('response', (response) => void receive(response).then(resolve, reject))
+        .end(body);
     });
   }
 }

@@ -71,10 +71,10 @@ export class OpenFiles {
     // because the file system then gives the write a time of its own.
     if (!this.#folder || !isUntouched(this.#folder, folder)) {
       for (const each of [this.#main, this.#log, this.#index]) refuseLost(each);
-      this.#folder = this.#isDirect && isSettled(folder) ? folder : undefined;
+      const isSettled = folder !== undefined && folder.mtimeMs < Date.now() - SETTLED_MS;
+      this.#folder = this.#isDirect && isSettled ? folder : undefined;
     }
-    if (this.#hasChanged(fstatSync(this.#descriptor))) this.#compareContent();
-    if (this.#isOverwritten)
+    if (this.isOverwritten)
       throw new DatabaseUnavailable(`${this.#main.file} has been overwritten by another program`);
   }
 
@@ -160,10 +160,6 @@ function refuseLost({ file, stats }: OpenedFile): void {
 
 function isUntouched(before: Stats, now: Stats | undefined): boolean {
   return isSameFile(before, now) && before.mtimeMs === now?.mtimeMs;
-}
-
-function isSettled(folder: Stats | undefined): boolean {
-  return folder !== undefined && folder.mtimeMs < Date.now() - SETTLED_MS;
 }
 
 function statsOf(file: string): Stats | undefined {

@@ -38,7 +38,8 @@ export interface WalIndex extends Freshness {
 /** Opens the wal-index of the open database at `path`; undefined where it proves nothing. */
 export function openWalIndex(path: string): WalIndex | undefined {
   const [, index] = companionsOf(path);
-  if (!PLATFORMS.includes(process.platform) || isRemote(index)) return undefined;
+  if (!PLATFORMS.includes(process.platform)) return undefined;
+  if (REMOTE_TYPES.includes(statfsSync(index).type)) return undefined;
   const file = openSync(index, 'r');
   const header = Buffer.alloc(HEADER_BYTES);
   const start = Buffer.alloc(CHECKPOINT_END);
@@ -56,8 +57,7 @@ export function openWalIndex(path: string): WalIndex | undefined {
       return checkpoints;
     },
     pagesOfMain() {
-      const isWhole =
-        start.compare(start, FRAMES_AT, FRAMES_AT + 4, COPIED_AT, COPIED_AT + 4) === 0;
+      const isWhole = numberAt(start, FRAMES_AT) === numberAt(start, COPIED_AT);
       // It has no length before the first write.
       return isWhole ? numberAt(start, PAGES_AT) || undefined : undefined;
     },
@@ -80,8 +80,4 @@ function changesIn(revision: string): number {
 
 function numberAt(bytes: Buffer, at: number): number {
   return endianness() === 'LE' ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at);
-}
-
-function isRemote(path: string): boolean {
-  return REMOTE_TYPES.includes(statfsSync(path).type);
 }
