@@ -1,5 +1,6 @@
 // One request and what is known of it, from its arrival to its answer.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks';
 import { type ByteBudget, Share } from './body/byte-budget.ts';
 import type { BodyFormat } from './body/formats.ts';
 import type { Arrival } from './connections.ts';
@@ -64,8 +65,8 @@ export class Exchange {
   body: unknown;
   /** The internal cause of a 5xx, or of the end of a stream, for the log. */
   error: unknown;
-  /** The ids in the path of a write and those that it has created, by the names of parameters. */
-  ids: WrittenIds | undefined;
+  /** The ids that a write has created; undefined unless one was carried out. */
+  createdIds: WrittenIds | undefined;
   /** The length of the body that was sent. */
   sentBytes = 0;
   /** The detail that was sent, for 401, 403, 429 and a 5xx without an internal cause. */
@@ -87,14 +88,6 @@ export class Exchange {
 
   clientId(): string {
     return this.admission.key?.digest ?? this.#networkOf(this.message);
-  }
-
-  /** Keeps the ids of a write that was carried out, even if the client has left meanwhile. */
-  keepIds({ createdIds }: Reply): void {
-    const names = [...(this.template ?? '').matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-    const inPath = names.map((name, index) => [name, Number(this.pathValues[index])] as const);
-    if (inPath.length > 0 || createdIds)
-      this.ids = { ...Object.fromEntries(inPath), ...createdIds };
   }
 
   enter(admission: Admission): void {

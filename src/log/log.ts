@@ -139,7 +139,7 @@ function describeErrors(_: string, value: unknown): unknown {
 /** Logs the outcome of a request; `clientOf` returns the name of its client in the log. */
 export function logOutcome(log: Log, outcome: Outcome, clientOf: () => string): void {
   const { exchange, status = 0, milliseconds, stream } = outcome;
-  const { requestId, message, headers, template, ids, error, reason } = exchange;
+  const { requestId, message, headers, template, error, reason } = exchange;
   const failed = status === 500 || error !== undefined;
   const level = failed ? 'error' : status >= 400 ? 'warn' : 'info';
   if (!log.writes(level)) return;
@@ -151,10 +151,19 @@ export function logOutcome(log: Log, outcome: Outcome, clientOf: () => string): 
     route: template,
     status: outcome.status,
     ms: Math.round(milliseconds * 1_000) / 1_000,
-    ids,
+    ids: writtenIds(exchange),
     error,
     reason,
   });
+}
+
+/** Returns the ids in the path of a write that was carried out, and those that it has created. */
+function writtenIds({ template = '', pathValues, createdIds }: Outcome['exchange']) {
+  if (!createdIds) return undefined;
+  const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  const inPath = names.map((name, index) => [name, Number(pathValues[index])] as const);
+  const ids = { ...Object.fromEntries(inPath), ...createdIds };
+  return Object.keys(ids).length > 0 ? ids : undefined;
 }
 
 /** Returns the trace id in `traceparent`; undefined if the field is missing or invalid. */
