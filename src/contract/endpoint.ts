@@ -84,18 +84,18 @@ function readParameters(operation: Operation, call: Call, violations: Violation[
   for (const parameter of parameters) {
     const { name } = parameter;
     const sent =
-      parameter.in === 'path' ? [call.pathValues[position++] ?? ''] : (query?.getAll(name) ?? []);
-    const value = readParameter(parameter, sent, violations);
+      parameter.in === 'path' ? [call.pathValues[position++] ?? ''] : query?.getAll(name);
+    const value = sent?.length ? readParameter(parameter, sent, violations) : parameter.default;
     if (value !== undefined) values[name] = value;
   }
   return values;
 }
 
 function readParameter(parameter: Parameter, sent: readonly string[], violations: Violation[]) {
-  if (sent.length === 0) return parameter.default;
-  const location = { field: parameter.name, in: parameter.in };
+  const add = (code: string, detail: string) =>
+    violations.push({ field: parameter.name, in: parameter.in, code, detail });
   if (sent.length > 1 && !parameter.isList) {
-    violations.push({ ...location, code: 'maxItems', detail: 'must be given only once' });
+    add('maxItems', 'must be given only once');
     return undefined;
   }
   const value = parseParameter(parameter, sent);
@@ -103,7 +103,7 @@ function readParameter(parameter: Parameter, sent: readonly string[], violations
     for (const error of onePerFault(parameter.validate.errors ?? [])) {
       const detail = describeRule(error, parameter.rule);
       const hint = Array.isArray(value) ? suggestionFor(error, value) : '';
-      violations.push({ ...location, code: error.keyword, detail: `${detail}${hint}` });
+      add(error.keyword, `${detail}${hint}`);
     }
   return value;
 }

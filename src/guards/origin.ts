@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 
-const LOOPBACK_HOST = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])\.?(?::\d*)?$/i;
+const LOOPBACK_HOST = /^(?:127(?:\.\d+){3}|\[::1\]|(?:.+\.)?localhost)\.?(?::\d*)?$/i;
 
 const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
@@ -60,7 +60,8 @@ export function preflightReply(
 
 /** The host of an absolute target takes precedence over the header (RFC 9112, section 3.2.2). */
 function hostOf({ url = '', headers }: IncomingMessage): string {
-  return /^https?:\/\/([^/?#]*)/i.exec(url)?.[1] ?? headers.host ?? '';
+  const absolute = url.startsWith('/') ? undefined : /^https?:\/\/([^/?#]*)/i.exec(url);
+  return absolute?.[1] ?? headers.host ?? '';
 }
 
 /** Whether `origin` has this host and port; `URL` removes a default port. */

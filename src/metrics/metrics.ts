@@ -132,15 +132,18 @@ export class Metrics {
     const { method = '' } = message;
     const byTemplate: ByTemplate = this.#observers.get(status) ?? new Map();
     const byMethod = byTemplate.get(template) ?? new Map<string, Observe>();
-    const name = METHODS.has(method) ? method : '_OTHER';
-    const known = byMethod.get(name);
+    const known = byMethod.get(method);
     if (known) return known;
-    const observe = this.#durations.addSeries({
-      http_request_method: name,
-      http_route: template ?? '',
-      http_response_status_code: String(status ?? ''),
-    });
-    this.#observers.set(status, byTemplate.set(template, byMethod.set(name, observe)));
+    const name = METHODS.has(method) ? method : '_OTHER';
+    const observe =
+      byMethod.get(name) ??
+      this.#durations.addSeries({
+        http_request_method: name,
+        http_route: template ?? '',
+        http_response_status_code: String(status ?? ''),
+      });
+    byMethod.set(name, observe).set(method, observe);
+    this.#observers.set(status, byTemplate.set(template, byMethod));
     return observe;
   }
 
