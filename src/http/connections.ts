@@ -11,6 +11,8 @@ export interface Arrival {
   /** Whether the client sends its body only after a 100 (Continue). */
   readonly awaitsContinue: boolean;
   readonly previous: ServerResponse | undefined;
+  /** Whether there is no other connection, so that no other request can arrive at the same time. */
+  readonly isOnlyClient: boolean;
 }
 
 /** All connections of one server. */
@@ -43,6 +45,12 @@ export class Connections {
       const isLatest = this.latest.get(socket) === arrival;
       if (message.complete && isLatest) this.latest.set(socket, undefined);
     });
+  }
+
+  /** Has Node close those whose answers, now on their way, make no progress for `stalledMs`. */
+  limitStalls(stalledMs: number): void {
+    for (const [socket, latest] of this.latest)
+      if (latest && socket instanceof Socket && !socket.timeout) socket.setTimeout(stalledMs);
   }
 
   /** Calls `next` when `previous` is closed (RFC 9112, section 9.3.2), if more can be sent then. */

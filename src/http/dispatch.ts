@@ -1,4 +1,5 @@
 // Answers well-formed requests. `#answer` has all steps, in the order in which they report faults.
+import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ByteBudget } from './body/byte-budget.ts';
 import { BodyReader } from './body/read.ts';
@@ -63,7 +64,9 @@ export class Dispatcher {
   dispatch(arrival: Arrival): void {
     const exchange = new Exchange(arrival, this.#replies, this.#options.networkOf);
     // Answer together what arrives together: one check of memory, one wake-up, and whole bodies.
-    if (this.#arrived.push(exchange) === 1) setImmediate(this.#answerArrived);
+    if (this.#arrived.push(exchange) > 1) return;
+    if (arrival.isOnlyClient) process.nextTick(this.#answerArrived);
+    else setImmediate(this.#answerArrived);
   }
 
   readonly #answerArrived = () => {
@@ -89,7 +92,7 @@ export class Dispatcher {
         reply = found.handle(exchange); // 400, 422, 404 and the rest
       } else reply = found;
       const whole = reply instanceof Promise ? await reply : reply;
-      if ('handle' in found && found.method !== 'GET') exchange.keepIds(whole);
+      if ('handle' in found && found.method !== 'GET') exchange.createdIds = whole.createdIds ?? {};
       sent = this.#send(exchange, this.#count(exchange, whole));
     } catch (error) {
       sent = await this.#fail(exchange, error);

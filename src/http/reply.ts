@@ -1,4 +1,5 @@
 // Replies as values: handlers return them, and the functions below send them.
+import { Buffer } from 'node:buffer';
 import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
 import { pipeline } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
@@ -60,11 +61,10 @@ export function bodyLength({ body = '', large }: Reply): number {
 }
 
 /** Returns the headers of a reply with those that every reply has. */
-export function replyHeaders(reply: Reply, requestId: string): string[] {
+export function replyHeaders(reply: Reply, requestId: string, length = bodyLength(reply)) {
   const { status, headers = [], stream } = reply;
   const all = [...headers, 'x-request-id', requestId, 'x-content-type-options', 'nosniff'];
-  if (status !== 204 && status !== 304 && !stream)
-    all.push('content-length', String(bodyLength(reply)));
+  if (status !== 204 && status !== 304 && !stream) all.push('content-length', String(length));
   return all;
 }
 
@@ -80,7 +80,8 @@ export function checkHeaders(headers: readonly string[] = []): void {
 /** Sends `reply` and ends the response. Node omits the body of a reply to HEAD. */
 export function sendReply(response: ServerResponse, reply: Reply, requestId: string): void {
   const { body, large } = reply;
-  response.writeHead(reply.status, replyHeaders(reply, requestId));
+  const length = bodyLength(reply);
+  response.writeHead(reply.status, replyHeaders(reply, requestId, length));
   if (body === undefined) {
     if (large && large.parts.length > 1)
       pipeline(oneByOne(large.parts), response, () => large.onSent?.());
@@ -88,7 +89,7 @@ export function sendReply(response: ServerResponse, reply: Reply, requestId: str
     return;
   }
   // Node writes Latin-1 faster than UTF-8, and ASCII is the same in both.
-  response.write(body, Buffer.byteLength(body) === body.length ? 'latin1' : 'utf8');
+  response.write(body, length === body.length ? 'latin1' : 'utf8');
   // `end(body)` would write a second, empty piece, and Node would copy both.
   process.nextTick(() => response.end());
 }

@@ -7,7 +7,7 @@ import type { Reply } from './reply.ts';
 /** A request as a handler sees it. */
 export type Call = Omit<
   Exchange,
-  'enter' | 'error' | 'ids' | 'keepIds' | 'message' | 'reason' | 'response' | 'sentBytes' | 'share'
+  'createdIds' | 'enter' | 'error' | 'message' | 'reason' | 'response' | 'sentBytes' | 'share'
 >;
 
 /** The handler of one method and path. `handle` may throw a Problem. */

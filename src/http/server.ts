@@ -35,6 +35,7 @@ export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #server: Server;
   readonly #connections = new Connections();
+  readonly #stallCheck: NodeJS.Timeout;
   #closing = false;
 
   constructor(options: HttpServerOptions) {
@@ -50,7 +51,9 @@ export class HttpServer {
       requireHostHeader: false,
     });
     this.#server.maxConnections = limits.connections;
-    this.#server.timeout = limits.stalledMs;
+    // With `server.timeout`, Node would create a timer for each request.
+    const limitStalls = () => this.#connections.limitStalls(limits.stalledMs);
+    this.#stallCheck = setInterval(limitStalls, limits.checkIntervalMs).unref();
     // Node would drop headers beyond a limit, perhaps a second host; message.ts counts them.
     this.#server.maxHeadersCount = 0;
     this.#server
@@ -96,13 +99,16 @@ export class HttpServer {
     this.#server.close();
     await closed;
     clearTimeout(deadline);
+    clearInterval(this.#stallCheck);
     await this.#connections.allClosed();
   }
 
   #receive(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     const requestId = chooseRequestId(message);
-    const previous = this.#connections.latest.get(message.socket)?.response;
-    const arrival = { message, response, requestId, awaitsContinue, previous };
+    const { latest } = this.#connections;
+    const previous = latest.get(message.socket)?.response;
+    const isOnlyClient = latest.size === 1;
+    const arrival = { message, response, requestId, awaitsContinue, previous, isOnlyClient };
     this.#connections.begin(arrival);
     // Node does not switch protocols, but it drops the data after a request for an upgrade.
     if (this.#closing || message.headers.upgrade !== undefined || !hasUnambiguousEnd(message))

@@ -220,7 +220,7 @@ test('readme: the folders are exactly those of the source', () => {
 test('operation: the limits are those of the code', () => {
   const { headerBytes, headerCount, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } =
     HTTP_LIMITS;
-  const { connections, closeMs, stalledMs } = HTTP_LIMITS;
+  const { connections, closeMs, stalledMs, checkIntervalMs } = HTTP_LIMITS;
   const { bodiesBytes, largeBodyBytes, largeReplyCharacters, repliesBytes, streams } =
     DISPATCH_LIMITS;
   const { largePageBytes, replyWaitMs, waitingReplies } = DISPATCH_LIMITS;
@@ -232,7 +232,8 @@ test('operation: the limits are those of the code', () => {
     `headers within ${headersTimeoutMs / s} s, the whole request within ${requestTimeoutMs / s} s`,
     `${connections.toLocaleString('en')} open connections`,
     `an idle connection: ${keepAliveTimeoutMs / s} s (\`--idle-timeout\`)`,
-    `no progress: ${stalledMs / s} s, noticed after ${(2 * stalledMs) / s} s at the latest`,
+    `no progress: ${stalledMs / s} s, noticed after ` +
+      `${Math.ceil((2 * stalledMs + checkIntervalMs) / s)} s at the latest`,
     `${MAX_NESTING_LEVELS.toLocaleString('en')} levels; ` +
       `${MAX_PARTS.toLocaleString('en')} arrays, objects and members`,
     `with a body over ${largeBodyBytes / KiB} KiB | ${bodiesBytes / MiB} MiB for all such bodies`,
