@@ -55,7 +55,6 @@ export class App {
   #feed: ChangeFeed | undefined;
   #keys: Keys | undefined;
   #metrics: Metrics | undefined;
-  #memory: FreshMemory | undefined;
   /** Known when the server listens: only then does port 0 have its number. */
   #bases: Bases = { baseUrl: '', problemBase: '' };
   #isStopping = false;
@@ -69,7 +68,6 @@ export class App {
     this.#server = new HttpServer({
       onRequest: (arrival) => {
         this.#metrics?.beginRequest();
-        this.#memory?.beginRequest();
         this.#dispatcher?.dispatch(arrival);
       },
       onRefused: (requestId, problem, sender) => {
@@ -103,7 +101,6 @@ export class App {
     try {
       const memoryBytes = (options.cacheSizeMib * 1_048_576) / options.processes;
       const memory = new FreshMemory(this.#database.freshness, memoryBytes);
-      this.#memory = memory;
       if (!options.noMetrics) this.#startMetrics(memory);
       const url = await this.#server.listen({ host, port, path: socket });
       // Do not await below: a request could arrive before the dispatcher exists.

@@ -2,7 +2,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ByteBudget } from './body/byte-budget.ts';
-import { BodyReader } from './body/read.ts';
+import { BodyReader, hasBody } from './body/read.ts';
 import type { Arrival } from './connections.ts';
 import { Exchange, type Sender } from './exchange.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
@@ -65,7 +65,9 @@ export class Dispatcher {
     const exchange = new Exchange(arrival, this.#replies, this.#options.networkOf);
     // Answer together what arrives together: one check of memory, one wake-up, and whole bodies.
     if (this.#arrived.push(exchange) > 1) return;
-    if (arrival.isOnlyClient) process.nextTick(this.#answerArrived);
+    // Node would run the next tick before the rest of a body in the same packet.
+    const isComplete = arrival.isOnlyClient && !hasBody(arrival.message);
+    if (isComplete) process.nextTick(this.#answerArrived);
     else setImmediate(this.#answerArrived);
   }
 

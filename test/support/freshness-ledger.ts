@@ -80,7 +80,6 @@ export async function playLedger(t: Ends, commits: number): Promise<LedgerRun> {
       // As requests do, reads arrive in turns of the event loop.
       await nextTurn();
       reads += 1;
-      memory.beginRequest();
       const before = new Map(ledger);
       const found = reader % 4 === 0 ? await readPage(table, memory) : await readOne(table, before);
       for (const { id, body } of found)

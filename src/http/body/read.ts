@@ -21,7 +21,7 @@ export function hasUnambiguousEnd({ httpVersion, headers }: IncomingMessage): bo
 }
 
 /** Whether the request has a body (RFC 9112, section 6.3). */
-function hasBody({ headers }: IncomingMessage): boolean {
+export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 

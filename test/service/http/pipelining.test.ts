@@ -266,3 +266,15 @@ test('pipelining: a malformed body does not affect earlier requests', async () =
     brokenOnes.length,
   );
 });
+
+test('pipelining: a lone client gets all answers after a body that is ignored', async (t) => {
+  const server = await startBareServer(t, [textRoute('GET', '/a', () => 'a')]);
+  const ignored = chunkedText('POST /nothing', [], 'abc');
+  const first = await converse(server, ignored + requestText('GET /a', LAST));
+  assertProblem(await first.answer(), 'not-found');
+  assert.equal((await first.answer()).status, 200);
+  await first.closed();
+  // What is malformed in the same packet takes precedence.
+  const second = await converse(server, ignored.replace('\r\n0\r\n', '\r\nZ\r\n'));
+  assertProblem(await second.answer(), 'bad-request');
+});
