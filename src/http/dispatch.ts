@@ -65,9 +65,9 @@ export class Dispatcher {
     const exchange = new Exchange(arrival, this.#replies, this.#options.networkOf);
     // Answer together what arrives together: one check of memory, one wake-up, and whole bodies.
     if (this.#arrived.push(exchange) > 1) return;
-    // Node would run the next tick before the rest of a body in the same packet.
-    const isComplete = arrival.isOnlyClient && !hasBody(arrival.message);
-    if (isComplete) process.nextTick(this.#answerArrived);
+    // A lone client need not wait; but the next tick precedes the rest of a body in its packet.
+    const isReady = arrival.isOnlyClient && !hasBody(arrival.message);
+    if (isReady) process.nextTick(this.#answerArrived);
     else setImmediate(this.#answerArrived);
   }
 

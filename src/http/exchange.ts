@@ -65,7 +65,7 @@ export class Exchange {
   body: unknown;
   /** The internal cause of a 5xx, or of the end of a stream, for the log. */
   error: unknown;
-  /** The ids that a write has created; undefined unless one was carried out. */
+  /** The ids that a write has created; undefined unless a write was carried out. */
   createdIds: WrittenIds | undefined;
   /** The length of the body that was sent. */
   sentBytes = 0;
