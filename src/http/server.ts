@@ -1,5 +1,4 @@
 // Wraps node:http: answers pipelined requests in turn, and malformed ones with problem details.
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
   createServer,
@@ -18,6 +17,7 @@ import type { HTTP_LIMITS } from './limits.ts';
 import { mustEncode } from './message.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
+import { chooseRequestId } from './request-id.ts';
 import { createSocket } from './socket-path.ts';
 
 /** What the server depends on. */
@@ -104,7 +104,7 @@ export class HttpServer {
   }
 
   #receive(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
-    const requestId = chooseRequestId(message);
+    const requestId = chooseRequestId(message.headers);
     const { latest } = this.#connections;
     const previous = latest.get(message.socket)?.response;
     const isOnlyClient = latest.size === 1;
@@ -113,7 +113,8 @@ export class HttpServer {
     // Node does not switch protocols, but it drops the data after a request for an upgrade.
     if (this.#closing || message.headers.upgrade !== undefined || !hasUnambiguousEnd(message))
       response.setHeader('connection', 'close');
-    this.#connections.runAfter(message.socket, previous, () => this.#options.onRequest(arrival));
+    const next = this.#options.onRequest.bind(undefined, arrival);
+    this.#connections.runAfter(message.socket, previous, next);
   }
 
   #refuseConnect(message: IncomingMessage, socket: Duplex): void {
@@ -125,7 +126,7 @@ export class HttpServer {
       headers: ['allow', 'GET, HEAD, OPTIONS'],
     });
     const previous = this.#connections.latest.get(socket)?.response;
-    const refused = { message, requestId: chooseRequestId(message) };
+    const refused = { message, requestId: chooseRequestId(message.headers) };
     this.#connections.runAfter(socket, previous, () => this.#refuse(socket, problem, refused));
   }
 
@@ -154,7 +155,7 @@ export class HttpServer {
       socket.destroy();
       return;
     }
-    const requestId = refused?.requestId ?? randomUUID();
+    const requestId = refused?.requestId ?? chooseRequestId({});
     const isHead = refused?.message.method === 'HEAD';
     const reply = problemReply(problem, this.#options.problemBase());
     this.#end(socket, responseText(reply, requestId, isHead));
@@ -180,12 +181,6 @@ export class HttpServer {
       await immediate();
     }
   }
-}
-
-function chooseRequestId({ headers }: IncomingMessage): string {
-  const sent = headers['x-request-id'];
-  const isUsable = typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent);
-  return isUsable ? sent : randomUUID();
 }
 
 const HEADERS_TOO_LARGE = 'The request line and headers are too large.';
