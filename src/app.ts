@@ -107,7 +107,7 @@ export class App {
       const baseUrl = options.baseUrl ?? (socket === undefined ? url : 'http://localhost');
       this.#bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
       const routes = this.#createRoutes(this.#database, memory, documentation);
-      this.#dispatcher = this.#createDispatcher(routes);
+      this.#dispatcher = this.#createDispatcher(routes, memory);
       return url;
     } catch (error) {
       await this.close();
@@ -141,7 +141,7 @@ export class App {
     this.#metrics?.close();
   }
 
-  #createDispatcher(routes: readonly Route[]): Dispatcher {
+  #createDispatcher(routes: readonly Route[], { inOneRun }: FreshMemory): Dispatcher {
     const options = this.#options;
     return new Dispatcher({
       routes,
@@ -161,6 +161,7 @@ export class App {
       },
       networkOf: (sender) => clientNetwork(sender, options.trustProxy),
       toProblem,
+      inOneRun,
     });
   }
 

@@ -33,6 +33,8 @@ export interface DispatchOptions {
   readonly networkOf: (sender: Sender) => string;
   /** Returns the problem for an error of a handler; undefined means an unexpected error (500). */
   readonly toProblem: (error: unknown) => Problem | undefined;
+  /** Calls a function that answers all requests which have arrived. */
+  readonly inOneRun: (answer: () => void) => void;
 }
 
 /** The statuses of refusals whose detail is logged, because it never quotes the request. */
@@ -67,8 +69,8 @@ export class Dispatcher {
     if (this.#arrived.push(exchange) > 1) return;
     // A lone client need not wait; but the next tick precedes the rest of a body in its packet.
     const isReady = arrival.isOnlyClient && !hasBody(arrival.message);
-    if (isReady) process.nextTick(this.#answerArrived);
-    else setImmediate(this.#answerArrived);
+    if (isReady) process.nextTick(this.#options.inOneRun, this.#answerArrived);
+    else setImmediate(this.#options.inOneRun, this.#answerArrived);
   }
 
   readonly #answerArrived = () => {

@@ -57,6 +57,7 @@ export async function startBareServer(
     onOutcome: ({ exchange, ...ending }) => outcomes.push({ ...ending, error: exchange.error }),
     networkOf: () => '',
     toProblem: () => undefined,
+    inOneRun: (answer) => answer(),
   });
   const server = new HttpServer({
     onRequest: (arrival) => dispatcher.dispatch(arrival),

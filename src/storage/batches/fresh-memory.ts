@@ -23,9 +23,6 @@ type Load<Value> = (begin: () => void) => Promise<Value>;
 /** What an entry takes beside its text. */
 const ENTRY_BYTES = 300;
 
-/** One in this many hits counts as a use: what is used often stays. */
-const HITS_PER_MOVE = 8;
-
 const SETTLED = Promise.resolve();
 
 const VOLATILE = 'pages';
@@ -38,6 +35,7 @@ export class FreshMemory {
   #revision: string | undefined;
   #isCommitting = false;
   #wasFresh: boolean | undefined;
+  #isInRun = false;
   readonly #prefixes = new Map<string, string>();
   #renewals = 0;
   hits = 0;
@@ -56,20 +54,26 @@ export class FreshMemory {
 
   find<Value extends Kept>(area: string, key: number | string): Value | undefined {
     if (!this.#freshness) return undefined;
-    // `get` also makes it the latest entry, which takes longer than finding it.
-    const look = this.hits % HITS_PER_MOVE === 0 ? 'get' : 'peek';
-    const found = this.#isFresh() ? this.#entries[look](this.#nameOf(area, key)) : undefined;
+    const found = this.#isFresh() ? this.#entries.get(this.#nameOf(area, key)) : undefined;
     if (found) this.hits += 1;
     else this.misses += 1;
     return found as Value | undefined;
   }
 
-  /** Checks once for all lookups of one synchronous run, in which no other request can arrive. */
+  /** Calls `run`, in which no request can arrive, with one check for all of its lookups. */
+  readonly inOneRun = (run: () => void): void => {
+    this.#isInRun = true;
+    run();
+    this.#isInRun = false;
+    this.#endRun();
+  };
+
+  /** Checks once for all lookups of one synchronous run. */
   #isFresh(): boolean {
     if (this.#wasFresh === undefined) {
       this.#wasFresh = this.check() !== undefined;
       // `queueMicrotask` would take five times as long.
-      void SETTLED.then(this.#endRun);
+      if (!this.#isInRun) void SETTLED.then(this.#endRun);
     }
     return this.#wasFresh;
   }
