@@ -92,10 +92,10 @@ function readParameters(operation: Operation, call: Call, violations: Violation[
 }
 
 function readParameter(parameter: Parameter, sent: readonly string[], violations: Violation[]) {
-  const add = (code: string, detail: string) =>
-    violations.push({ field: parameter.name, in: parameter.in, code, detail });
+  const { name: field, in: place } = parameter;
   if (sent.length > 1 && !parameter.isList) {
-    add('maxItems', 'must be given only once');
+    const detail = 'must be given only once';
+    violations.push({ field, in: place, code: 'maxItems', detail });
     return undefined;
   }
   const value = parseParameter(parameter, sent);
@@ -103,7 +103,7 @@ function readParameter(parameter: Parameter, sent: readonly string[], violations
     for (const error of onePerFault(parameter.validate.errors ?? [])) {
       const detail = describeRule(error, parameter.rule);
       const hint = Array.isArray(value) ? suggestionFor(error, value) : '';
-      add(error.keyword, `${detail}${hint}`);
+      violations.push({ field, in: place, code: error.keyword, detail: `${detail}${hint}` });
     }
   return value;
 }
@@ -111,12 +111,12 @@ function readParameter(parameter: Parameter, sent: readonly string[], violations
 function parseParameter(parameter: Parameter, sent: readonly string[]): unknown {
   const { in: place, isInteger, isList, hasCommas } = parameter;
   const parseInteger = place === 'path' ? parsePathInteger : parseQueryInteger;
-  const parse = isInteger ? parseInteger : String;
+  const parse: (text: string) => unknown = isInteger ? parseInteger : String;
   if (!isList) return parse(sent[0] ?? '');
   if (!hasCommas) return sent;
   // `include=` asks for nothing.
-  const texts = sent.flatMap((text) => (text === '' && !isInteger ? [] : text.split(',')));
-  return texts.map((text) => parse(text));
+  const texts = isInteger ? sent : sent.filter((text) => text !== '');
+  return texts.flatMap((text) => text.split(',')).map(parse);
 }
 
 /** Parses ASCII digits after an optional minus sign; returns 0, no id, where it would round. */

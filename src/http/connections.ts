@@ -37,14 +37,15 @@ export class Connections {
   }
 
   begin(arrival: Arrival): void {
-    const { message, response } = arrival;
-    const { socket } = message;
-    this.latest.set(socket, arrival);
-    // An idle connection must not hold its last request in memory.
-    response.on('close', () => {
-      const isLatest = this.latest.get(socket) === arrival;
-      if (message.complete && isLatest) this.latest.set(socket, undefined);
-    });
+    this.latest.set(arrival.message.socket, arrival);
+    // `bind` takes less time than a function that captures variables.
+    arrival.response.on('close', this.#release.bind(this, arrival));
+  }
+
+  /** An idle connection must not hold its last request in memory. */
+  #release(arrival: Arrival): void {
+    const { socket, complete } = arrival.message;
+    if (complete && this.latest.get(socket) === arrival) this.latest.set(socket, undefined);
   }
 
   /** Has Node close those whose answers, now on their way, make no progress for `stalledMs`. */

@@ -44,9 +44,11 @@ export function jsonReply(
   status: number,
   json: string | LargeBody,
   headers: readonly string[] = [],
+  createdIds?: WrittenIds,
 ): Reply {
   const all = ['content-type', 'application/json', ...headers];
-  if (typeof json === 'string') return { status, headers: all, body: json };
+  // Usual replies have the same members, so that V8 finds them faster.
+  if (typeof json === 'string') return { status, headers: all, body: json, createdIds };
   return { status, headers: all, large: json };
 }
 
@@ -91,7 +93,11 @@ export function sendReply(response: ServerResponse, reply: Reply, requestId: str
   // Node writes Latin-1 faster than UTF-8, and ASCII is the same in both.
   response.write(body, length === body.length ? 'latin1' : 'utf8');
   // `end(body)` would write a second, empty piece, and Node would copy both.
-  process.nextTick(() => response.end());
+  process.nextTick(end, response);
+}
+
+function end(response: ServerResponse): void {
+  response.end();
 }
 
 /** Yields each part in another iteration of the event loop, because the system copies them. */

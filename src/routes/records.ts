@@ -3,7 +3,7 @@ import { createHash, hash } from 'node:crypto';
 import { endpoint, type Input } from '../contract/endpoint.ts';
 import { JSON_LINES } from '../http/body/media-type.ts';
 import { Problem } from '../http/problem.ts';
-import { jsonReply, type Reply } from '../http/reply.ts';
+import { jsonReply, type Reply, type WrittenIds } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 import {
   type Link,
@@ -78,7 +78,7 @@ class Records {
       return { status: 201, headers, body: `${texts.join('\n')}\n`, createdIds };
     }
     const headers = ['location', `${location}/${id}`, ...stateHeaders(tag), ...replayed];
-    return { ...jsonReply(201, texts[0] ?? '', headers), createdIds };
+    return jsonReply(201, texts[0] ?? '', headers, createdIds);
   }
 
   async #store({ parameters, headers, body, call }: RecordInput, path: string): Promise<Created> {
@@ -145,7 +145,7 @@ class Records {
     const changed = await this.#table.change(id, values, owner, condition, links);
     const record = this.#checkLinks(changed, links, call);
     if (!record) return this.#refuse(input, condition);
-    return { ...recordReply(record), createdIds: record.newEnds };
+    return recordReply(record, record.newEnds);
   }
 
   async remove(input: RecordInput): Promise<Reply> {
@@ -194,8 +194,8 @@ class Records {
   }
 }
 
-function recordReply({ text, tag }: Stored): Reply {
-  return jsonReply(200, text, stateHeaders(tag));
+function recordReply({ text, tag }: Stored, createdIds?: WrittenIds): Reply {
+  return jsonReply(200, text, stateHeaders(tag), createdIds);
 }
 
 /** Scopes the key of a request to its client and path, and takes the fingerprint of its body. */
