@@ -8,10 +8,7 @@ interface Bounds {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * Calls `begin`, which must not throw; settles through its arguments, when the time is over, or
- * when the signal aborts. Afterwards calls what `begin` returned.
- */
+/** Settles as `begin` does, which must not throw, or at a bound; then calls what it returned. */
 export function waitWithin<Result>(
   { ms, late, signal }: Bounds,
   begin: (

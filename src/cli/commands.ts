@@ -1,5 +1,4 @@
-// The table of the sub-commands, from which the command line and --help derive. An entry loads the
-// file that carries it out, so that no command loads what it does not need.
+// The table of the sub-commands. Each loads the file that carries it out only when it is used.
 import type { Screen } from '../commands/progress.ts';
 import type { StorageOptions } from '../storage/open.ts';
 import { type Flag, type FlagValues, UsageError } from './arguments.ts';

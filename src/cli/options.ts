@@ -34,10 +34,7 @@ export interface Options extends Omit<Parsed, 'rateLimit'> {
   readonly maxThreads: number;
 }
 
-/**
- * Reads the arguments and the environment. A flag overrides `NOTES_...`, which overrides the
- * default. Returns `help` or `version` if that is asked for. Throws {@link UsageError}.
- */
+/** Returns the options, or what the arguments ask for instead. Throws {@link UsageError}. */
 export function parseOptions(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,

@@ -14,10 +14,7 @@ export async function backup(db: string, target: string, screen: Screen): Promis
   return `backed up ${db} to ${target}`;
 }
 
-/**
- * Writes the content of `source` to the empty file `path` and reports progress in KiB. The path
- * must be absolute, because SQLite interprets one that starts with `file:` as a URI.
- */
+/** Writes a database to the empty file at `path`, absolute because `file:` would begin a URI. */
 export async function writeSnapshot(
   source: Source,
   path: string,

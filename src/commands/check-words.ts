@@ -1,5 +1,4 @@
-// Compares a search index with the texts of the records: indexes part after part of the records
-// again, in a temporary table, and compares the words in both tables.
+// Compares a search index with the texts: indexes part after part again, in a temporary table.
 import { type Searchable, textFieldsOf } from '../resources/resource.ts';
 import { indexedText } from '../search/words.ts';
 import { CHANGES } from '../storage/changes/numbers.ts';

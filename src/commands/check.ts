@@ -31,10 +31,7 @@ const GENERATION_QUERY = `
   FROM ${GENERATION}
   HAVING count(*) <> 1 OR max(generation) NOT GLOB '${'[0-9a-f]'.repeat(8)}'`;
 
-/**
- * Checks the database file at `path`; resolves with a line for each fault. Rejects with
- * {@link DatabaseUnusable} if it cannot be read or is not a file of this program and version.
- */
+/** Resolves with a line for each fault of a database file; rejects if it is not one of ours. */
 export async function checkFile(path: string, { withWords = true } = {}): Promise<string[]> {
   const wasAtRest = isAtRest(path);
   const faults = await inspect(path, withWords);

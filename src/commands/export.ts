@@ -13,10 +13,7 @@ import { isPresent, writeWhole } from './whole-file.ts';
 
 type WriteText = (text: string) => Promise<unknown>;
 
-/**
- * Writes the content of the database `from` to `file`, or without one to `output`; resolves with a
- * line for the user. Rejects with {@link DatabaseUnusable}, or with an error of `output`.
- */
+/** Exports a database to `file` and resolves with a line for the user, or exports to `output`. */
 export async function exportLines(
   from: StorageOptions,
   file: string | undefined,

@@ -13,10 +13,7 @@ import { ExportReader } from './export-reader.ts';
 import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 
-/**
- * Fills the empty database `to` with the export `file` or else `input`. Resolves with a line for
- * the user. Rejects with {@link DatabaseUnusable}; then no service starts on an unfinished import.
- */
+/** Fills the empty database `to` with the export `file` or else `input`; resolves with a line. */
 export async function importLines(
   file: string | undefined,
   input: AsyncIterable<Buffer>,

@@ -10,10 +10,7 @@ import { findFaults } from './check.ts';
 import { indexPage } from './check-words.ts';
 import { pagesOf } from './pages.ts';
 
-/**
- * Repairs the database file at `path`; resolves with a line for each part. Rejects with
- * {@link DatabaseUnusable}, and changes nothing, if the file is in use, damaged or unfinished.
- */
+/** Resolves with a line for each part; rejects, and changes nothing, if the file is not usable. */
 export async function repairFile(path: string): Promise<string[]> {
   await using file = await openFile('repair', path);
   try {

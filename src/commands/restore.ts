@@ -13,10 +13,7 @@ import { checkFile } from './check.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { isPresent, type WholeFile, writeWhole } from './whole-file.ts';
 
-/**
- * Creates the database file `db` from the backup `from`; `force` replaces it. Resolves with a line
- * for the user; rejects with {@link DatabaseUnusable}, and changes nothing, if that is impossible.
- */
+/** Restores `db` from a backup and resolves with a line for the user; `force` replaces a file. */
 export async function restore(
   from: string,
   db: string,

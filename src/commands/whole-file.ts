@@ -1,5 +1,4 @@
-// Writes files so that nobody sees them half-written: each is written under a temporary name in the
-// same folder, synced to disk and then renamed.
+// Writes files whole: under a temporary name in the same folder, synced to disk, then renamed.
 import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';

@@ -1,5 +1,4 @@
-// POST /event/sync: a producer passes a text to a consumer through shared memory. One event signals
-// that the text is ready, another that it has been read.
+// POST /event/sync: one event signals that a shared text is ready, another that it has been read.
 import { Event } from './sync.ts';
 import type { Demonstration } from './thread.ts';
 

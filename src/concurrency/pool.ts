@@ -1,5 +1,4 @@
-// POST /pool/run: the threads of a pool take items one by one and hash them. A failing item does
-// not stop the others.
+// POST /pool/run: threads take items one by one and hash them; a failing item stops no other.
 import { createHash } from 'node:crypto';
 import { sharedCells } from './sync.ts';
 import type { Demonstration } from './thread.ts';

@@ -1,5 +1,4 @@
-// POST /producer-consumer/run: one thread adds the indexes of the items to a bounded queue, and
-// others take them.
+// POST /producer-consumer/run: one thread adds indexes to a bounded queue, and others take them.
 import { BoundedQueue, END } from './sync.ts';
 import type { Demonstration } from './thread.ts';
 

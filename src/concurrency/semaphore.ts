@@ -1,5 +1,4 @@
-// POST /semaphore/run: threads run tasks, and a semaphore with fewer permits than threads limits
-// how many of them run at once.
+// POST /semaphore/run: a semaphore limits how many of the threads run tasks at once.
 import { Barrier, Semaphore, sharedCells } from './sync.ts';
 import type { Demonstration } from './thread.ts';
 

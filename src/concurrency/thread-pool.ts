@@ -53,11 +53,7 @@ export class ThreadPool {
     this.#maxThreads = maxThreads;
   }
 
-  /**
-   * Runs `task` on one unused thread for each of `inputs`; resolves with the results by index.
-   * Rejects with NoThreads if it gets none in time, with the reason of `signal`, or with an Error
-   * if a thread fails or hangs. Requests get threads in order of arrival.
-   */
+  /** Resolves with a result for each input, in order; rejects with NoThreads if none is free. */
   async run(
     task: string,
     inputs: readonly unknown[],

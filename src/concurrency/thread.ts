@@ -1,5 +1,4 @@
-// The program of a thread of the pool, which warms up, does one job, and waits to be dismissed; and
-// the type of the demonstrations, of which it runs `work`.
+// The program of a thread of the pool: it warms up, does one job, and waits to be dismissed.
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Semaphore } from './sync.ts';
 

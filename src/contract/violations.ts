@@ -23,10 +23,7 @@ export function describeViolations(violations: readonly Violation[]): string {
   return text.replace(/\?[;.]/g, '?');
 }
 
-/**
- * Adds the violation of a name that is not one of `names`: of a member of the object at the JSON
- * Pointer `at`, or of a parameter. Ignores it if there are many violations already.
- */
+/** Reports a name that is not in `names`: a parameter, or a member at the JSON Pointer `at`. */
 export function reportUnknown(
   violations: Violation[],
   name: string,

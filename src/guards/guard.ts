@@ -1,5 +1,4 @@
-// Admits requests before they are routed: by host and origin (403), key (401), rate (429), and what
-// the key allows (403).
+// Admits requests before they are routed: by host, origin and access (403), key (401), rate (429).
 import type { IncomingMessage } from 'node:http';
 import type { Admission, Key } from '../http/exchange.ts';
 import { Problem } from '../http/problem.ts';

@@ -49,10 +49,7 @@ export class Child {
   }
 }
 
-/**
- * Returns a function that closes the last connection that node:cluster handed over to `child`. Node
- * hands over one at a time, and keeps it open if the child dies before confirming.
- */
+/** Returns a function that closes the connection which `child` did not confirm before it died. */
 function watchHandover(child: ChildProcess): () => void {
   const send: (...all: never[]) => boolean = child.send.bind(child);
   let handle: { close(): void } | undefined;

@@ -1,5 +1,4 @@
-// The functions that the processes of one service offer each other. The supervisor starts the
-// members, which serve requests, and manages what they share.
+// The functions that the supervisor and the members, which serve requests, offer each other.
 import type { Quota } from '../guards/rate-limit.ts';
 import type { KeyEntry } from '../http/exchange.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';

@@ -104,10 +104,7 @@ export function referencesOf(relation: Relation): readonly Reference[] {
 /** A block has 2^BLOCK_BITS ids; triggers count its rows, so that any offset is found at once. */
 export const BLOCK_BITS = 10;
 
-/**
- * Returns the tables that count the rows of a relation in each block of a key, for each `owner`,
- * and whether they also have the bounds of the times in each block.
- */
+/** Returns the tables that count rows in blocks of a key, and whether they have bounds of times. */
 export function blockCountsOf(relation: Relation) {
   if ('ends' in relation) {
     const [{ column: key }, owner] = relation.ends;

@@ -1,5 +1,4 @@
-// The records at the other end of links that are given by name, such as tags. Those that do not
-// exist are created in the transaction of the links.
+// Records that links name, such as tags; those that do not exist are created with the links.
 import { type Link, valuesOf } from '../../resources/resource.ts';
 import type { RowSet, Values } from '../batches/writer.ts';
 import { lastIdSql } from '../changes/numbers.ts';
