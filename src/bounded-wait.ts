@@ -8,7 +8,7 @@ interface Bounds {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Settles as `begin` does, which must not throw, or at a bound; then calls what it returned. */
+/** Settles as `begin` says, late, or as `signal` aborts; then calls what `begin` has returned. */
 export function waitWithin<Result>(
   { ms, late, signal }: Bounds,
   begin: (

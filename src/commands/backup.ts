@@ -14,7 +14,7 @@ export async function backup(db: string, target: string, screen: Screen): Promis
   return `backed up ${db} to ${target}`;
 }
 
-/** Writes a database to the empty file at `path`, absolute because `file:` would begin a URI. */
+/** Writes a database to an empty file. `path` is absolute: SQLite takes `file:...` for a URI. */
 export async function writeSnapshot(
   source: Source,
   path: string,

@@ -53,7 +53,7 @@ export class ThreadPool {
     this.#maxThreads = maxThreads;
   }
 
-  /** Resolves with a result for each input, in order; rejects with NoThreads if none is free. */
+  /** Resolves with a result for each input, in order; rejects with NoThreads if none is in time. */
   async run(
     task: string,
     inputs: readonly unknown[],

@@ -23,7 +23,7 @@ export function describeViolations(violations: readonly Violation[]): string {
   return text.replace(/\?[;.]/g, '?');
 }
 
-/** Reports a name that is not in `names`: a parameter, or a member at the JSON Pointer `at`. */
+/** Reports an unknown parameter, or member of the object `at` (a JSON Pointer), up to a limit. */
 export function reportUnknown(
   violations: Violation[],
   name: string,

@@ -1,4 +1,4 @@
-// Admits requests before they are routed: by host, origin and access (403), key (401), rate (429).
+// Admits requests before routing: by host and origin (403), key (401), rate (429), access (403).
 import type { IncomingMessage } from 'node:http';
 import type { Admission, Key } from '../http/exchange.ts';
 import { Problem } from '../http/problem.ts';

@@ -33,7 +33,7 @@ export interface DispatchOptions {
   readonly networkOf: (sender: Sender) => string;
   /** Returns the problem for an error of a handler; undefined means an unexpected error (500). */
   readonly toProblem: (error: unknown) => Problem | undefined;
-  /** Calls a function that answers all requests which have arrived. */
+  /** Calls `answer` at once. No request can arrive while it runs. */
   readonly inOneRun: (answer: () => void) => void;
 }
 

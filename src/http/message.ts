@@ -70,7 +70,7 @@ export function parseTarget(message: Pick<IncomingMessage, 'method' | 'url'>): T
   };
 }
 
-/** Splits a path that begins with a slash; `split` would take five times as long. */
+/** Splits a path that begins with a slash, faster than `split`. */
 function segmentsOf(path: string): string[] {
   const segments: string[] = [];
   for (let start = 1, end = 0; end !== -1; start = end + 1) {

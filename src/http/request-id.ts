@@ -11,7 +11,7 @@ export function chooseRequestId({ 'x-request-id': sent }: IncomingHttpHeaders): 
   return isUsable ? sent : createUuid();
 }
 
-/** Returns a UUID of version 4 (RFC 9562), in fewer pieces than `randomUUID`. */
+/** Returns a UUID of version 4 (RFC 9562); joins fewer strings than `randomUUID`. */
 function createUuid(): string {
   if (digits === '') digits = randomBytes(2_048).toString('hex');
   const next = digits;

@@ -104,7 +104,7 @@ export function referencesOf(relation: Relation): readonly Reference[] {
 /** A block has 2^BLOCK_BITS ids; triggers count its rows, so that any offset is found at once. */
 export const BLOCK_BITS = 10;
 
-/** Returns the tables that count rows in blocks of a key, and whether they have bounds of times. */
+/** Returns the tables that count rows by block and owner, and whether they have bounds of times. */
 export function blockCountsOf(relation: Relation) {
   if ('ends' in relation) {
     const [{ column: key }, owner] = relation.ends;
