@@ -84,6 +84,7 @@ export function createGuard(options: GuardOptions): Guard {
     }
     const preflight = preflightReply(message, readOrigins);
     if (preflight) return { headers: cors, reply: preflight };
+    if (!keys && !limit) return { headers: cors };
     const [first = ''] = segments;
     const isSingle = segments.length === 1;
     const usedKeys = (isSingle && OPEN.has(first)) || OPEN_BELOW.has(first) ? undefined : keys;

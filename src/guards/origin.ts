@@ -1,7 +1,6 @@
 // Refuses browsers' writes for other sites and DNS rebinding, and lets allowed origins read (CORS).
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
-import type { Reply } from '../http/reply.ts';
 
 const LOOPBACK_HOST = /^(?:127(?:\.\d+){3}|\[::1\]|(?:.+\.)?localhost)\.?(?::\d*)?$/i;
 
@@ -53,10 +52,8 @@ export function corsHeaders({ headers }: IncomingMessage, origins: ReadonlySet<s
 }
 
 /** Returns the reply to a CORS preflight from `origins`; undefined for any other request. */
-export function preflightReply(
-  { method, headers }: IncomingMessage,
-  origins: ReadonlySet<string>,
-): Reply | undefined {
+export function preflightReply(message: IncomingMessage, origins: ReadonlySet<string>) {
+  const { method, headers } = message;
   const asks = headers['access-control-request-method'] !== undefined;
   const isPreflight = method === 'OPTIONS' && asks && origins.has(headers.origin ?? '');
   return isPreflight ? { status: 204, headers: PREFLIGHT_HEADERS } : undefined;

@@ -1,5 +1,6 @@
 // Answers well-formed requests. `#answer` has all steps, in the order in which they report faults.
 import { performance } from 'node:perf_hooks';
+import { nextTick } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ByteBudget } from './body/byte-budget.ts';
 import { BodyReader, hasBody } from './body/read.ts';
@@ -69,7 +70,7 @@ export class Dispatcher {
     if (this.#arrived.push(exchange) > 1) return;
     // A lone client need not wait; but the next tick precedes the rest of a body in its packet.
     const isReady = arrival.isOnlyClient && !hasBody(arrival.message);
-    if (isReady) process.nextTick(this.#options.inOneRun, this.#answerArrived);
+    if (isReady) nextTick(this.#options.inOneRun, this.#answerArrived);
     else setImmediate(this.#options.inOneRun, this.#answerArrived);
   }
 

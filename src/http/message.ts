@@ -64,10 +64,8 @@ export function parseTarget(message: Pick<IncomingMessage, 'method' | 'url'>): T
   // URLSearchParams would replace what is not UTF-8, and would keep a % without digits.
   if (query.includes('%')) decode(query, 'query');
   const segments = segmentsOf(path);
-  return {
-    segments: path.includes('%') ? segments.map((each) => decode(each, 'path')) : segments,
-    query,
-  };
+  if (!path.includes('%')) return { segments, query };
+  return { segments: segments.map((each) => decode(each, 'path')), query };
 }
 
 /** Splits a path that begins with a slash, faster than `split`. */

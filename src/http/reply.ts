@@ -1,6 +1,7 @@
 // Replies as values: handlers return them, and the functions below send them.
 import { Buffer } from 'node:buffer';
 import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
+import { nextTick } from 'node:process';
 import { pipeline } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
 
@@ -65,9 +66,9 @@ export function bodyLength({ body = '', large }: Reply): number {
 /** Returns the headers of a reply with those that every reply has. */
 export function replyHeaders(reply: Reply, requestId: string, length = bodyLength(reply)) {
   const { status, headers = [], stream } = reply;
-  const all = [...headers, 'x-request-id', requestId, 'x-content-type-options', 'nosniff'];
-  if (status !== 204 && status !== 304 && !stream) all.push('content-length', String(length));
-  return all;
+  const others = ['x-request-id', requestId, 'x-content-type-options', 'nosniff'];
+  if (status === 204 || status === 304 || stream) return [...headers, ...others];
+  return [...headers, ...others, 'content-length', String(length)];
 }
 
 /** Throws if Node would refuse to send one of these headers, such as a value with a line feed. */
@@ -93,7 +94,7 @@ export function sendReply(response: ServerResponse, reply: Reply, requestId: str
   // Node writes Latin-1 faster than UTF-8, and ASCII is the same in both.
   response.write(body, length === body.length ? 'latin1' : 'utf8');
   // `end(body)` would write a second, empty piece, and Node would copy both.
-  process.nextTick(end, response);
+  nextTick(end, response);
 }
 
 function end(response: ServerResponse): void {
