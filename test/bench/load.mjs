@@ -7,7 +7,7 @@ import { has, here, pinned } from './servers.mjs';
 
 const hasWrk = has('wrk');
 /** Long enough to read nearly all notes and pages, so that later reads find them in memory. */
-const WARM_SECONDS = 4;
+const WARM_SECONDS = 2.5;
 
 /** Runs a program on those cores; resolves with the JSON in its last line. */
 async function run(cores, command) {

@@ -28,6 +28,19 @@ export async function measure(servers, work, { rounds, ...load }) {
   return rows;
 }
 
+/** Joins the rounds of several starts; the first has the order of the rows. */
+export function joinRows([first, ...others]) {
+  for (const row of others.flat()) {
+    const same = first.find(
+      ({ work, connections, server }) =>
+        work === row.work && connections === row.connections && server === row.server,
+    );
+    for (const [name, figures] of Object.entries(row))
+      if (Array.isArray(figures)) same[name].push(...figures);
+  }
+  return first;
+}
+
 const COLUMNS = {
   'requests/s': ({ rate }) => median(rate).toFixed(0),
   'spread %': ({ rate }) =>

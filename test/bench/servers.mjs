@@ -85,6 +85,21 @@ export async function withServers(commands, { cores, notes = 0, prepare }, use) 
   }
 }
 
+/**
+ * Calls `use` with the servers of `commands` `starts` times, each time with new ones, and every
+ * second time in the reverse order: of equal servers, those that start last may be faster by 9 %.
+ * Resolves with the results.
+ */
+export async function withStarts(starts, commands, options, use) {
+  const results = [];
+  for (let start = 0; start < starts; start += 1) {
+    const entries = Object.entries(commands);
+    if (start % 2 === 1) entries.reverse();
+    results.push(await withServers(Object.fromEntries(entries), options, use));
+  }
+  return results;
+}
+
 /** Starts a server on `cores`, by default the first; resolves when it has answered a request. */
 export async function start(command, cores = '0') {
   const port = await freePort();
@@ -113,13 +128,16 @@ export async function start(command, cores = '0') {
   };
 }
 
-/** Returns the CPU seconds of a process and its children. */
+/** Returns the CPU seconds of the threads of a process and its children. */
 function cpuOf(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  const threads = readdirSync(`/proc/${pid}/task`).map((thread) => {
+    // `stat` counts in steps of 10 ms.
+    const [ns] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ');
+    return Number(ns) / 1e9;
+  });
   const listed = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
-  return listed
-    .filter(Boolean)
-    .reduce((sum, child) => sum + cpuOf(child), (Number(fields[11]) + Number(fields[12])) / 100);
+  const children = listed.filter(Boolean).map(cpuOf);
+  return [...threads, ...children].reduce((sum, seconds) => sum + seconds, 0);
 }
 
 /** Requests a page, and resolves with the status of the answer once it is complete. */

@@ -2,15 +2,17 @@
 //   bench.mjs compare --second='--processes 2' --cores 0-1
 
 import { warmUp } from '../load.mjs';
-import { measure, print } from '../rounds.mjs';
-import { serviceOf, TREE, withServers } from '../servers.mjs';
+import { joinRows, measure, print } from '../rounds.mjs';
+import { serviceOf, TREE, withStarts } from '../servers.mjs';
 
 export const about = '[TREE [TREE]]: the ratios of the second to the first (rate, p99, least CPU)';
 
 export const defaults = {
   works: ['get', 'page', 'post', 'put', 'mix'],
-  rounds: 15,
-  seconds: 1,
+  starts: 4,
+  /** Of each start. */
+  rounds: 8,
+  seconds: 0.4,
   connections: 64,
   notes: 10_000,
   /** The cores of services and load; by default, each has one. */
@@ -20,17 +22,21 @@ export const defaults = {
   second: '',
 };
 
-export async function run({ works, first, second, cores, ...shared }, [one = TREE, other = one]) {
+export async function run(
+  { works, starts, first, second, cores, ...shared },
+  [one = TREE, other = one],
+) {
   const load = cores ? { ...shared, cores } : shared;
   const [oneMore, otherMore] = [first, second].map((flags) => flags.split(' ').filter(Boolean));
   const commands = {
     first: serviceOf(one, '--log-level', 'silent', ...oneMore),
     second: serviceOf(other, '--log-level', 'silent', ...otherMore),
   };
-  await withServers(commands, load, async (servers) => {
-    for (const work of works) {
+  for (const work of works) {
+    const started = await withStarts(starts, commands, load, async (servers) => {
       await warmUp(servers, work, load.notes);
-      print(await measure(servers, work, load));
-    }
-  });
+      return measure(servers, work, load);
+    });
+    print(joinRows(started));
+  }
 }

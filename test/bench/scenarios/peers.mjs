@@ -1,5 +1,5 @@
 // Compares the speed and the memory of the service with those of other servers that do the same,
-// and writes bench.json and bench.svg. It takes about 15 minutes.
+// and writes bench.json and bench.svg. It takes about 20 minutes.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { chart } from '../chart.mjs';
 import { ratioTable } from '../figures.mjs';
 import { drive, warmUp } from '../load.mjs';
-import { measure, print, progress } from '../rounds.mjs';
-import { here, installPeers, SERVERS, TREE, withServers } from '../servers.mjs';
+import { joinRows, measure, print, progress } from '../rounds.mjs';
+import { here, installPeers, SERVERS, TREE, withServers, withStarts } from '../servers.mjs';
 
 export const about = 'other servers that do the same; writes bench.json and bench.svg';
 
@@ -16,7 +16,9 @@ export const defaults = {
   servers: Object.keys(SERVERS),
   works: ['get', 'page', 'post', 'put', 'mix'],
   connections: [1, 8, 64, 256],
-  rounds: 8,
+  starts: 2,
+  /** Of each start. */
+  rounds: 5,
   seconds: 0.4,
   notes: 10_000,
   out: here('.'),
@@ -29,19 +31,21 @@ export async function run({ servers: names, works, connections, out, ...settings
   installPeers();
   const { notes } = settings;
   const commands = Object.fromEntries(names.map((name) => [name, SERVERS[name]]));
-  const results = await withServers(commands, { notes }, async (servers) => {
+  const started = await withStarts(settings.starts, commands, { notes }, async (servers) => {
     const rows = [];
     for (const work of works) {
       progress(`${work}: warming up`);
       await warmUp(servers, work, notes);
       for (const count of connections) {
-        const measured = await measure(servers, work, { ...settings, connections: count });
-        print(measured);
-        rows.push(...measured);
+        rows.push(await measure(servers, work, { ...settings, connections: count }));
       }
     }
-    return rows;
+    return rows.flat();
   });
+  const results = joinRows(started);
+  for (const work of works)
+    for (const count of connections)
+      print(results.filter((row) => row.work === work && row.connections === count));
   const memory = await measureMemory(commands, works, notes);
   console.log('\nresident MB:', memory);
   const machine = { cpu: cpus()[0].model, cores: cpus().length, node: process.version };
