@@ -29,9 +29,7 @@ const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
 
 const READ_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-const EXPIRED = 'The key has expired.';
 const INVALID_TOKEN = 'Bearer error="invalid_token"';
-
 const DEFAULT = 'default';
 const WRONG_KEYS = 'wrong-keys';
 
@@ -67,7 +65,8 @@ export function createGuard(options: GuardOptions): Guard {
     const key = usedKeys && (await identifyByKey(message, usedKeys));
     if (key instanceof Problem) return { headers, refusal: key };
     const sender: Admission = { headers, key };
-    if (key?.isOver) return { ...sender, refusal: unauthorized(EXPIRED, INVALID_TOKEN) };
+    if (key?.isOver)
+      return { ...sender, refusal: unauthorized('The key has expired.', INVALID_TOKEN) };
     const admission = usedLimit
       ? await usedLimit(key?.digest ?? clientNetwork(message, trustProxy), sender)
       : sender;

@@ -55,9 +55,8 @@ function learn(point: number): number {
   const character = String.fromCodePoint(point);
   const folded = fold(character);
   let kind = plainKindOf(character);
-  if (folded === '') {
-    kind = Kind.ignored;
-  } else if (folded !== character) {
+  if (folded === '') kind = Kind.ignored;
+  else if (folded !== character) {
     kind = Kind.replaced;
     const points = Array.from(folded, (each) => each.codePointAt(0) ?? 0);
     replacements.set(point, points);

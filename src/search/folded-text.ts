@@ -77,13 +77,9 @@ export class FoldedText {
   #add(point: number, start: number): void {
     const kind = kindOf(point);
     if (kind === Kind.ignored) return;
-    if (kind === Kind.separator) {
-      this.#addSeparator(start);
-    } else if (kind === Kind.replaced) {
-      for (const each of replacementOf(point)) this.#add(each, start);
-    } else {
-      this.#addToWord(point, kind, start);
-    }
+    if (kind === Kind.separator) this.#addSeparator(start);
+    else if (kind !== Kind.replaced) this.#addToWord(point, kind, start);
+    else for (const each of replacementOf(point)) this.#add(each, start);
   }
 
   /** Adds a space. The end of ⑴, which is folded as (1), and a space after it are one separator. */
