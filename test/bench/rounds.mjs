@@ -28,7 +28,7 @@ export async function measure(servers, work, { rounds, ...load }) {
   return rows;
 }
 
-/** Joins the rounds of several starts; the first has the order of the rows. */
+/** Joins the rounds of several starts. The rows are in the order of the first start. */
 export function joinRows([first, ...others]) {
   for (const row of others.flat()) {
     const same = first.find(

@@ -86,9 +86,9 @@ export async function withServers(commands, { cores, notes = 0, prepare }, use) 
 }
 
 /**
- * Calls `use` with the servers of `commands` `starts` times, each time with new ones, and every
- * second time in the reverse order: of equal servers, those that start last may be faster by 9 %.
- * Resolves with the results.
+ * Starts the servers of `commands` and calls `use` with them, `starts` times. Every second time, the
+ * order is reversed: of equal servers, those that start last may be faster by 9 %. Resolves with the
+ * results.
  */
 export async function withStarts(starts, commands, options, use) {
   const results = [];
@@ -128,16 +128,25 @@ export async function start(command, cores = '0') {
   };
 }
 
+/** The CPU seconds of the threads by process and thread, also of those that have ended since. */
+const cpuSeconds = new Map();
+
 /** Returns the CPU seconds of the threads of a process and its children. */
 function cpuOf(pid) {
-  const threads = readdirSync(`/proc/${pid}/task`).map((thread) => {
-    // `stat` counts in steps of 10 ms.
-    const [ns] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ');
-    return Number(ns) / 1e9;
-  });
+  const threads = cpuSeconds.get(pid) ?? new Map();
+  cpuSeconds.set(pid, threads);
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      // `stat` counts in steps of 10 ms.
+      const [ns] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ');
+      threads.set(thread, Number(ns) / 1e9);
+    } catch {
+      // It has just ended.
+    }
+  }
   const listed = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
   const children = listed.filter(Boolean).map(cpuOf);
-  return [...threads, ...children].reduce((sum, seconds) => sum + seconds, 0);
+  return [...threads.values(), ...children].reduce((sum, seconds) => sum + seconds, 0);
 }
 
 /** Requests a page, and resolves with the status of the answer once it is complete. */

@@ -171,10 +171,11 @@ async function analyse(records: ReadonlyMap<number, (string | null)[]>): Promise
     const slices = indexedSlices(text);
     for (;;) {
       const slice = slices.next();
+      if (performance.now() - sliceStarted >= SLICE_MS) {
+        await nextTurn();
+        sliceStarted = performance.now();
+      }
       if (slice.done) return slice.value;
-      if (performance.now() - sliceStarted < SLICE_MS) continue;
-      await nextTurn();
-      sliceStarted = performance.now();
     }
   };
   const rows: Values[] = [];
