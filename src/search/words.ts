@@ -5,7 +5,7 @@ import { decode, FoldedText, SPACE } from './folded-text.ts';
 /** Longer words are equal if they begin alike. A query is shorter, so it never meets the bound. */
 const MAX_WORD_LENGTH = 512;
 
-/** In lower-case ASCII: a word, cut as above, and what follows it; or what precedes the first. */
+/** In lower case: a word, cut at MAX_WORD_LENGTH, and what follows it; or what precedes the first. */
 const ASCII_WORD = /^[^a-z0-9]+|([a-z0-9]{1,512})[a-z0-9]*[^a-z0-9]*/g;
 
 /** About how many characters of a text are indexed. Few have more: those full of ㌖ and the like. */
@@ -21,7 +21,7 @@ export function indexedText(text: string): string {
 
 /** As {@link indexedText}, but yields every few milliseconds. */
 export function* indexedSlices(text: string): Generator<void, string> {
-  // Most texts are ASCII and not long, and need no folding.
+  // The most usual texts are short and in ASCII, and need no folding.
   if (/^[ -~\t\n\r]{0,4096}$/.test(text))
     return text.toLowerCase().replace(ASCII_WORD, '$1 ').trimStart();
   const folded = new FoldedText(text, MAX_CHARACTERS);

@@ -87,8 +87,7 @@ export async function withServers(commands, { cores, notes = 0, prepare }, use) 
 
 /**
  * Starts the servers of `commands` and calls `use` with them, `starts` times. Every second time, the
- * order is reversed: of equal servers, those that start last may be faster by 9 %. Resolves with the
- * results.
+ * order is reversed, because servers that start last may be faster. Resolves with the results.
  */
 export async function withStarts(starts, commands, options, use) {
   const results = [];

@@ -32,11 +32,14 @@ export async function run(
     first: serviceOf(one, '--log-level', 'silent', ...oneMore),
     second: serviceOf(other, '--log-level', 'silent', ...otherMore),
   };
-  for (const work of works) {
-    const started = await withStarts(starts, commands, load, async (servers) => {
+  const started = await withStarts(starts, commands, load, async (servers) => {
+    const rows = [];
+    for (const work of works) {
       await warmUp(servers, work, load.notes);
-      return measure(servers, work, load);
-    });
-    print(joinRows(started));
-  }
+      rows.push(await measure(servers, work, load));
+    }
+    return rows.flat();
+  });
+  const rows = joinRows(started);
+  for (const work of works) print(rows.filter((row) => row.work === work));
 }
