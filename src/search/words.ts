@@ -5,7 +5,7 @@ import { decode, FoldedText, SPACE } from './folded-text.ts';
 /** Longer words are equal if they begin alike. A query is shorter, so it never meets the bound. */
 const MAX_WORD_LENGTH = 512;
 
-/** In lower case: a word, cut at MAX_WORD_LENGTH, and what follows it; or what precedes the first. */
+/** A word, cut at MAX_WORD_LENGTH, with what follows it; or what precedes the first. */
 const ASCII_WORD = /^[^a-z0-9]+|([a-z0-9]{1,512})[a-z0-9]*[^a-z0-9]*/g;
 
 /** About how many characters of a text are indexed. Few have more: those full of ㌖ and the like. */
