@@ -32,7 +32,7 @@ export async function startProcesses(
   const waiting = new Set<() => void>();
   if (command.process.stderr) {
     createInterface(command.process.stderr).on('line', (line) => {
-      lines.push(parseLine(line));
+      lines.push(parseLine(line, command.process.killed));
       for (const look of waiting) look();
     });
   }
@@ -68,10 +68,12 @@ export async function startProcesses(
   return { ...command, url, serving, lines, nextLine };
 }
 
-function parseLine(line: string): LogLine {
+function parseLine(line: string, isKilled: boolean): LogLine {
   try {
     return JSON.parse(line);
   } catch {
+    // A child that starts after its parent was killed cannot reach it: Node itself prints a trace.
+    if (isKilled) return { text: line };
     throw new Error(`a line of the log is not JSON: ${line}`);
   }
 }
