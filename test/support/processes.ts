@@ -28,16 +28,16 @@ export async function startProcesses(
 ): Promise<Processes> {
   const all = ['--port', '0', '--processes', String(count), ...args];
   const command = startCommand(test, all, parts);
+  const { pid = 0 } = command.process;
   const lines: LogLine[] = [];
   const waiting = new Set<() => void>();
   if (command.process.stderr) {
     createInterface(command.process.stderr).on('line', (line) => {
-      lines.push(parseLine(line, command.process.killed));
+      lines.push(parseLine(line, pid));
       for (const look of waiting) look();
     });
   }
   const url = await command.ready();
-  const { pid } = command.process;
   const serving = () => {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
     return children.split(' ').filter(Boolean).map(Number);
@@ -68,21 +68,21 @@ export async function startProcesses(
   return { ...command, url, serving, lines, nextLine };
 }
 
-function parseLine(line: string, isKilled: boolean): LogLine {
+/** Parses a line of the log of the process `first` and its children. */
+function parseLine(line: string, first: number): LogLine {
   try {
     return JSON.parse(line);
   } catch {
-    // A child that starts after its parent was killed cannot reach it: Node itself prints a trace.
-    if (isKilled) return { text: line };
+    // If the first process is killed while a child starts, Node prints a trace in the child.
+    if (!isAlive(first)) return { text: line };
     throw new Error(`a line of the log is not JSON: ${line}`);
   }
 }
 
-/** Whether a process of that id exists. */
+/** Whether a process of that id runs. It has ended before its parent notices. */
 export function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
   } catch {
     return false;
   }
