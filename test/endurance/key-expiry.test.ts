@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { temporaryFolder } from '../support/engine.ts';
 import { openStream } from '../support/event-stream.ts';
 import { request } from '../support/http.ts';
-import { startProcesses } from '../support/processes.ts';
+import { sendSignal, startProcesses } from '../support/processes.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -63,7 +63,7 @@ test('processes: a reload applies to all or none, and a new one needs no file', 
   service.process.kill('SIGHUP');
   await kept;
   const replaced = saysNext('process replaced');
-  process.kill(service.serving()[0] ?? 0, 'SIGTERM');
+  sendSignal(service.serving()[0], 'SIGTERM');
   await replaced;
   assert.deepEqual(await statusesOf('secret-a', 'DELETE'), [403]);
   await until(() => streams.every((stream) => stream.hasEnded()));

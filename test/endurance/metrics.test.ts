@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { lookups, sampleOf } from '../support/exposition.ts';
 import { request } from '../support/http.ts';
 import { assertCountedTogether, created, metricsOfAll } from '../support/metrics-of-processes.ts';
-import { isAlive, startProcesses } from '../support/processes.ts';
+import { isAlive, sendSignal, startProcesses } from '../support/processes.ts';
 import { residentMegabytesOf } from '../support/threads.ts';
 
 test('metrics: of several processes, two of which die', async (t) => {
@@ -30,11 +30,11 @@ test('metrics: of several processes, two of which die', async (t) => {
   }
 
   const [hanging = 0] = service.serving();
-  process.kill(hanging, 'SIGSTOP');
-  t.after(() => isAlive(hanging) && process.kill(hanging, 'SIGCONT'));
+  sendSignal(hanging, 'SIGSTOP');
+  t.after(() => isAlive(hanging) && sendSignal(hanging, 'SIGCONT'));
   const answers = Array.from({ length: 4 }, () => metricsOfAll(service.url));
   assert.equal(created(await Promise.race(answers)), 8);
-  process.kill(hanging, 'SIGKILL');
+  sendSignal(hanging, 'SIGKILL');
   await Promise.allSettled(answers);
   await service.says('process replaced');
   for (let count = 0; count < 4; count += 1) {
@@ -46,9 +46,9 @@ test('metrics: of several processes, two of which die', async (t) => {
   await assertCountedTogether(service.url, 1);
 
   // What the first of two dead processes has counted stays as well.
-  const [other = 0] = service.serving();
+  const [other] = service.serving();
   const replaced = service.nextLine(({ message }) => message === 'process replaced');
-  process.kill(other, 'SIGKILL');
+  sendSignal(other, 'SIGKILL');
   await replaced;
   assert.equal(created(await metricsOfAll(service.url)), 9);
 });

@@ -8,7 +8,7 @@ import { stop } from '../support/command.ts';
 import { holdLock } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { request } from '../support/http.ts';
-import { startProcesses } from '../support/processes.ts';
+import { sendSignal, startProcesses } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
 const folder = temporaryFolder({ after });
@@ -40,7 +40,7 @@ test('processes: a new one is given the number of processes', () => {
 
 test('processes: one that gets SIGTERM ends in order and is replaced', async () => {
   const [ended, replaced] = [message('process ended'), message('process replaced')];
-  process.kill(service.serving()[0] ?? 0, 'SIGTERM');
+  sendSignal(service.serving()[0], 'SIGTERM');
   assert.equal((await ended).status, 0);
   await replaced;
 });
@@ -62,7 +62,7 @@ test('processes: new keys reach all, a missing file keeps the old ones', async (
 
 test('processes: a replacement has the keys, although their file is missing', async () => {
   const replaced = message('process replaced');
-  process.kill(service.serving()[0] ?? 0, 'SIGKILL');
+  sendSignal(service.serving()[0], 'SIGKILL');
   await replaced;
   for (let count = 0; count < 3; count += 1) assert.equal(await statusOf('new'), 200);
 });
@@ -72,10 +72,13 @@ test('processes: a replacement that fails is tried again', async (t) => {
   const serving = service.serving();
   // The new process waits for the file.
   const release = await holdLock(t, file, 'BEGIN IMMEDIATE');
-  process.kill(serving[0] ?? 0, 'SIGKILL');
-  const findNew = () => service.serving().find((pid) => !serving.includes(pid) && opens(pid, file));
-  await until(() => findNew() !== undefined);
-  process.kill(findNew() ?? 0, 'SIGKILL');
+  sendSignal(serving[0], 'SIGKILL');
+  let started: number | undefined;
+  await until(() => {
+    started = service.serving().find((pid) => !serving.includes(pid) && opens(pid, file));
+    return started !== undefined;
+  });
+  sendSignal(started, 'SIGKILL');
   await failed;
   assert.equal(await statusOf('new'), 200);
   await release();
@@ -88,7 +91,7 @@ test('processes: keys changed during a replacement reach it', async (t) => {
   const replaced = message('process replaced');
   // The new process has its keys when it waits for the file.
   const release = await holdLock(t, file, 'BEGIN IMMEDIATE');
-  process.kill(serving[0] ?? 0, 'SIGKILL');
+  sendSignal(serving[0], 'SIGKILL');
   await until(() => service.serving().some((pid) => !serving.includes(pid) && opens(pid, file)));
   writeFileSync(keys, 'newer\n');
   const reloaded = message('keys reloaded');
@@ -101,13 +104,13 @@ test('processes: keys changed during a replacement reach it', async (t) => {
 
 test('processes: a stop and a SIGTERM while they are being replaced', async () => {
   const killed = service.serving();
-  for (const pid of killed) process.kill(pid, 'SIGKILL');
+  for (const pid of killed) sendSignal(pid, 'SIGKILL');
   let fresh: readonly number[] = [];
   // A death that is noticed only during the stop would count as a failure of the stop.
   await until(() => {
     fresh = service.serving();
     return fresh.length > 0 && !fresh.some((pid) => killed.includes(pid));
   });
-  process.kill(fresh[0] ?? 0, 'SIGTERM');
+  sendSignal(fresh[0], 'SIGTERM');
   assert.equal((await stop(service)).status, 0);
 });

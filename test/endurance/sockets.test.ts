@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { startCommand, stop } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { request } from '../support/http.ts';
+import { sendSignal } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
 test('socket: processes that all die are replaced behind it', async (t) => {
@@ -15,7 +16,7 @@ test('socket: processes that all die are replaced behind it', async (t) => {
   await first.ready();
   const { pid } = first.process;
   const members = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
-  for (const member of members) process.kill(Number(member), 'SIGKILL');
+  for (const member of members) sendSignal(Number(member), 'SIGKILL');
   const answers = () =>
     request('http://localhost', 'GET', '/notes', { socketPath }).then(() => true);
   await until(() => answers().catch(() => false));

@@ -192,6 +192,13 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
     ...linesOver(MAX.columns, 'test', testFiles()),
   ],
 
+  'tests send signals to other processes through one function': () =>
+    // A negative id names a group that the test has started.
+    testFiles()
+      .filter(({ path }) => path !== 'support/processes.ts')
+      .filter(({ lines }) => lines.some((line) => /(?<!\.)\bprocess\.kill\([^-].*,/.test(line)))
+      .map(({ path }) => `test/${path}`),
+
   'no code is made from strings': () => modulesWith(/\bnew Function\b|\beval\(|\bnode:vm\b/),
 };
 

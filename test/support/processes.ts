@@ -79,6 +79,12 @@ function parseLine(line: string, first: number): LogLine {
   }
 }
 
+/** Sends a signal to one process. The id 0 would mean the tests themselves, with all of CI. */
+export function sendSignal(pid: number | undefined, signal: NodeJS.Signals): void {
+  assert.ok(pid, `no process to send ${signal} to`);
+  process.kill(pid, signal);
+}
+
 /** Whether a process of that id runs. It has ended before its parent notices. */
 export function isAlive(pid: number): boolean {
   try {

@@ -7,7 +7,7 @@ import { type Command, startCommand, stop } from './command.ts';
 import type { Ends } from './engine.ts';
 import { type Answer, type RequestParts, request } from './http.ts';
 import { between, brokenConnection } from './ledger.ts';
-import { startProcesses } from './processes.ts';
+import { sendSignal, startProcesses } from './processes.ts';
 import { until } from './until.ts';
 
 /** A service that can be killed. */
@@ -78,15 +78,15 @@ export async function startRestartable(
       const { serving } = await running;
       const victim = serving()[between(0, processes - 1)];
       assert.ok(victim);
-      process.kill(victim, 'SIGKILL');
+      sendSignal(victim, 'SIGKILL');
       await until(() => !serving().includes(victim) && serving().length === processes);
     },
     async hangOne(meanwhile) {
       const victim = (await running).serving()[between(0, processes - 1)];
       assert.ok(victim);
-      process.kill(victim, 'SIGSTOP');
+      sendSignal(victim, 'SIGSTOP');
       await meanwhile();
-      process.kill(victim, 'SIGCONT');
+      sendSignal(victim, 'SIGCONT');
     },
     async killAll() {
       const killed = await running;

@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test';
 import { LAUNCHER } from './command.ts';
 import { temporaryFolder } from './engine.ts';
 import { request } from './http.ts';
+import { sendSignal } from './processes.ts';
 import { skipLoudly } from './skip.ts';
 import { until } from './until.ts';
 
@@ -44,7 +45,7 @@ export async function onTerminal(
   await until(() => url() !== undefined);
   await request(url() ?? '', 'POST', '/notes', { json: NOTE });
   const children = readFileSync(`/proc/${script.pid}/task/${script.pid}/children`, 'utf8');
-  process.kill(Number(children.split(' ')[0]));
+  sendSignal(Number(children.split(' ')[0]), 'SIGTERM');
   assert.deepEqual(await ended, [0, null], text);
   return text;
 }

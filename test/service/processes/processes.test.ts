@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/engine.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { request } from '../../support/http.ts';
 import { assertCountedTogether } from '../../support/metrics-of-processes.ts';
-import { isAlive, startProcesses, untilAllAnswered } from '../../support/processes.ts';
+import { isAlive, sendSignal, startProcesses, untilAllAnswered } from '../../support/processes.ts';
 import { converse } from '../../support/raw.ts';
 import { until } from '../../support/until.ts';
 
@@ -101,13 +101,13 @@ test('processes: a stream has the changes of all of them', async (t) => {
 
 test('processes: health covers all of them', async (t) => {
   const [stopped = 0] = service.serving();
-  process.kill(stopped, 'SIGSTOP');
-  t.after(() => isAlive(stopped) && process.kill(stopped, 'SIGCONT'));
+  sendSignal(stopped, 'SIGSTOP');
+  t.after(() => isAlive(stopped) && sendSignal(stopped, 'SIGCONT'));
   // Connections to the stopped process wait until it goes on.
   const answers = Array.from({ length: 6 }, () => request(service.url, 'GET', '/health'));
   const { status, text } = await Promise.race(answers);
   assert.deepEqual([status, text], [503, '{"status":"ok","db":"error"}']);
-  process.kill(stopped, 'SIGCONT');
+  sendSignal(stopped, 'SIGCONT');
   await Promise.all(answers);
   await until(async () => (await request(service.url, 'GET', '/health')).status === 200);
 });
@@ -119,12 +119,12 @@ test('processes: one that hangs with the write lease loses it', {
   const logged = service.nextLine((line) => line.method === 'POST');
   await request(service.url, 'POST', '/notes', note('before'));
   const { process: holder } = await logged;
-  process.kill(holder, 'SIGSTOP');
+  sendSignal(holder, 'SIGSTOP');
   const answers = Array.from({ length: 6 }, () =>
     request(service.url, 'POST', '/notes', note('meanwhile')),
   );
   assert.equal((await Promise.race(answers)).status, 201);
-  process.kill(holder, 'SIGCONT');
+  sendSignal(holder, 'SIGCONT');
   for (const { status } of await Promise.all(answers)) assert.equal(status, 201);
 });
 
@@ -136,14 +136,14 @@ test('processes: one that dies is replaced while others serve', async () => {
   const message = (text: string) => service.nextLine((line) => line.message.includes(text));
   const [ended, replaced] = [message('process ended'), message('process replaced')];
   // Connections that the dying process was to accept must not hang.
-  process.kill(victim, 'SIGSTOP');
+  sendSignal(victim, 'SIGSTOP');
   const port = Number(new URL(service.url).port);
   const conversations = await Promise.all(Array.from({ length: 8 }, () => converse({ port })));
   const answers = conversations.map(({ socket, answer }) => {
     socket.write('GET /livez HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
     return answer().catch((error: Error) => error);
   });
-  process.kill(victim, 'SIGKILL');
+  sendSignal(victim, 'SIGKILL');
   await until(() => !isAlive(victim));
   for (const answer of await Promise.all(answers)) {
     if (answer instanceof Error) assert.match(answer.message, /the connection ended/);
