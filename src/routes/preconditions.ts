@@ -1,11 +1,6 @@
 // Conditional requests for records and lists (RFC 9110, section 13).
 import type { RequestHeaders } from '../contract/endpoint.ts';
-import {
-  type EntityTag,
-  type EntityTags,
-  matchesStrongly,
-  matchesWeakly,
-} from '../http/body/entity-tags.ts';
+import { type EntityTag, matchesStrongly, matchesWeakly } from '../http/body/entity-tags.ts';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import { type Condition, isNoneOf, isOneOf, NEVER } from '../storage/records/condition.ts';
@@ -60,6 +55,6 @@ export function preconditionFailed(tag: string, { 'if-match': match }: RequestHe
   return new Problem('precondition-failed', detail, { headers: ['etag', `"${tag}"`] });
 }
 
-function textsOf(tags: Exclude<EntityTags, '*'>): string[] {
+function textsOf(tags: readonly EntityTag[]): string[] {
   return tags.map(({ text }) => text).filter((text) => TAG.test(text));
 }
