@@ -1,13 +1,7 @@
 // The steps that bring a search index up to date. A step has no effect unless the index is where
 // it was read, so several processes may index at once.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  BLOCK_BITS,
-  type Resource,
-  type Searchable,
-  textFieldsOf,
-  typeOf,
-} from '../../resources/resource.ts';
+import { BLOCK_BITS, type Searchable, textFieldsOf, typeOf } from '../../resources/resource.ts';
 import { indexedSlices } from '../../search/words.ts';
 import type { RowSet, Values, WriteKind } from '../batches/writer.ts';
 import { CHANGES, LAST_NUMBER } from '../changes/numbers.ts';
@@ -61,7 +55,7 @@ export interface PreparedStep {
 }
 
 /** Returns the SQL that tests whether a change in the log concerns the texts of a record. */
-export const isOfTextsSql = (resource: Resource) =>
+export const isOfTextsSql = (resource: Searchable) =>
   `type IN (${['created', 'updated', 'deleted'].map((event) => `'${typeOf(resource)}.${event}'`)})`;
 
 /** The tables of both queries: the position `from`, the records that follow it, their sizes. */
