@@ -146,21 +146,16 @@ export class HttpServer {
     }
   }
 
-  #refuse(
-    socket: Duplex,
-    problem: Problem,
-    refused?: Pick<Arrival, 'message' | 'requestId'>,
-  ): void {
+  #refuse(socket: Duplex, problem: Problem, refused: Partial<Arrival> = {}): void {
     if (!socket.writable || problem.cause === 'ECONNRESET') {
       socket.destroy();
       return;
     }
-    const requestId = refused?.requestId ?? chooseRequestId({});
-    const isHead = refused?.message.method === 'HEAD';
+    const { message, requestId = chooseRequestId({}) } = refused;
     const reply = problemReply(problem, this.#options.problemBase());
-    this.#end(socket, responseText(reply, requestId, isHead));
-    const sender = { headers: {}, socket: socket instanceof Socket ? socket : {} };
-    this.#options.onRefused(requestId, problem, refused?.message ?? sender);
+    this.#end(socket, responseText(reply, requestId, message?.method === 'HEAD'));
+    const sender = message ?? { headers: {}, socket: socket instanceof Socket ? socket : {} };
+    this.#options.onRefused(requestId, problem, sender);
   }
 
   /** Sends `text` and ends the connection, but reads on: a reset could destroy the answer. */
