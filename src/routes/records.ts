@@ -5,19 +5,12 @@ import { JSON_LINES } from '../http/body/media-type.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply, type WrittenIds } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import {
-  type Link,
-  type Members,
-  patchOf,
-  type Resource,
-  valuesOf,
-} from '../resources/resource.ts';
+import { type Link, type Members, patchOf, valuesOf } from '../resources/resource.ts';
 import { ownLinkOf } from '../resources/resources.ts';
 import type { NewLink, Values } from '../storage/batches/writer.ts';
 import type { MissingEnds, Once } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Choice } from '../storage/records/members.ts';
-import type { Table } from '../storage/records/table.ts';
 import type { Created, Stored } from '../storage/records/writes.ts';
 import { linksIn, unknownLinks } from './links.ts';
 import { listRoutes, type Served } from './lists.ts';
@@ -51,28 +44,24 @@ export function recordRoutes(served: Served): Route[] {
 }
 
 class Records {
-  readonly #resource: Resource;
-  readonly #table: Table;
-  readonly #ownerTable: Table | undefined;
+  readonly #served: Served;
   readonly #basePath: string;
   readonly #link: Link | undefined;
 
-  constructor({ resource, table, ownerTable, bases }: Served) {
-    this.#resource = resource;
-    this.#table = table;
-    this.#ownerTable = ownerTable;
-    this.#basePath = basePath(bases);
-    this.#link = ownLinkOf(resource);
+  constructor(served: Served) {
+    this.#served = served;
+    this.#basePath = basePath(served.bases);
+    this.#link = ownLinkOf(served.resource);
   }
 
   async create(input: RecordInput): Promise<Reply> {
-    const path = fillTemplate(this.#resource.path, input.parameters);
+    const path = fillTemplate(this.#served.resource.path, input.parameters);
     const { id, tag, texts, isReplay, newEnds } = await this.#store(input, path);
     // The first answer may have got lost, so a repetition gets the same: 201, too.
     const replayed = isReplay ? REPLAYED : [];
     const location = `${this.#basePath}${path}`;
     const ids = texts.length === 1 ? id : ([id, id + texts.length - 1] as const);
-    const createdIds = { [this.#resource.idParameter]: ids, ...newEnds };
+    const createdIds = { [this.#served.resource.idParameter]: ids, ...newEnds };
     if (input.call.format === 'lines') {
       const headers = ['content-type', JSON_LINES, 'location', location, ...replayed];
       return { status: 201, headers, body: `${texts.join('\n')}\n`, createdIds };
@@ -87,11 +76,12 @@ class Records {
     // Before anything is stored: a request must not be refused in the middle.
     const charge = Math.floor(bodies.length / LINES_PER_REQUEST);
     if (charge > 0) await call.charge(charge);
-    const records = bodies.map((each) => valuesOf(this.#resource, each));
+    const records = bodies.map((each) => valuesOf(this.#served.resource, each));
     const key = headers['idempotency-key'];
     // Without the base path: a new --base-url must not turn a repetition into a first request.
     const once = key === undefined ? undefined : onceOf(key, path, call);
-    const outcome = await this.#table.create(records, this.#ownerId(parameters), once, links);
+    const ownerId = this.#ownerId(parameters);
+    const outcome = await this.#served.table.create(records, ownerId, once, links);
     const created = this.#checkLinks(outcome, links, call);
     if (!created) throw this.#ownerNotFound(call);
     if (!created.isReuse) return created;
@@ -127,7 +117,7 @@ class Records {
 
   async patch(input: ChangeInput): Promise<Reply> {
     const { parameters, headers, body, call } = input;
-    const values = patchOf(this.#resource, body);
+    const values = patchOf(this.#served.resource, body);
     const links = linksIn(this.#link, [body], call.format);
     if (links || values.some((value) => value !== null)) return this.change(input, values);
     // An empty patch changes nothing, not even the tag.
@@ -142,7 +132,7 @@ class Records {
     const [id, owner] = [this.#id(parameters), this.#ownerId(parameters)];
     const condition = writeCondition(headers);
     const links = linksIn(this.#link, [body], call.format);
-    const changed = await this.#table.change(id, values, owner, condition, links);
+    const changed = await this.#served.table.change(id, values, owner, condition, links);
     const record = this.#checkLinks(changed, links, call);
     if (!record) return this.#refuse(input, condition);
     return recordReply(record, record.newEnds);
@@ -152,18 +142,18 @@ class Records {
     const { parameters, headers } = input;
     const condition = writeCondition(headers);
     const ownerId = this.#ownerId(parameters);
-    const isRemoved = await this.#table.remove(this.#id(parameters), ownerId, condition);
+    const isRemoved = await this.#served.table.remove(this.#id(parameters), ownerId, condition);
     return isRemoved ? { status: 204 } : this.#refuse(input, condition);
   }
 
   #find(ids: Ids): Stored | Promise<Stored | undefined> {
-    return this.#table.read(this.#id(ids), this.#ownerId(ids));
+    return this.#served.table.read(this.#id(ids), this.#ownerId(ids));
   }
 
   /** Finds a record with other members; its tag is that of a list if others can change them. */
   async #findWith(choice: Choice, ids: Ids): Promise<Stored | undefined> {
     const [id, owner] = [this.#id(ids), this.#ownerId(ids)];
-    const page = await this.#table.page({ limit: 1, id, owner, ...choice, asLines: true });
+    const page = await this.#served.table.page({ limit: 1, id, owner, ...choice, asLines: true });
     return page?.items ? { text: String(page.items), tag: page.tag } : undefined;
   }
 
@@ -175,21 +165,22 @@ class Records {
     const record = condition === null ? undefined : await this.#find(parameters);
     if (record) throw preconditionFailed(record.tag, headers);
     // Name the outermost record that is missing.
-    if (this.#ownerTable && !(await this.#ownerTable.read(this.#ownerId(parameters) ?? 0)))
+    const { resource, ownerTable } = this.#served;
+    if (ownerTable && !(await ownerTable.read(this.#ownerId(parameters) ?? 0)))
       throw this.#ownerNotFound(call);
-    throw notFound(this.#resource.label, call.pathValues.at(-1));
+    throw notFound(resource.label, call.pathValues.at(-1));
   }
 
   #ownerNotFound({ pathValues }: Call): Problem {
-    return notFound(this.#resource.owner?.resource.label ?? '', pathValues[0]);
+    return notFound(this.#served.resource.owner?.resource.label ?? '', pathValues[0]);
   }
 
   #id(ids: Ids): number {
-    return ids[this.#resource.idParameter] ?? 0;
+    return ids[this.#served.resource.idParameter] ?? 0;
   }
 
   #ownerId(ids: Ids): number | undefined {
-    const { owner } = this.#resource;
+    const { owner } = this.#served.resource;
     return owner && ids[owner.resource.idParameter];
   }
 }
