@@ -63,19 +63,45 @@ export interface WriterOptions {
 }
 
 /** Returns the writer of `database`, which rejects as the batcher does. */
-export function createWriter(database: Database, options: WriterOptions = {}): Write {
+export function createWriter(
+  database: Database,
+  { meter, memory = NO_MEMORY, onWritten }: WriterOptions = {},
+): Write {
   const clock = new KeyClock();
   const writer = randomUUID();
   let batches = 0;
-  const batcher = new Batcher<Item, unknown>({
-    run(items) {
-      batches += 1;
-      return commit(database, `${writer}-${batches}`, items, clock, options);
-    },
-    ready: database.writable,
-    meter: options.meter,
-    size: sizeOf,
-  });
+
+  async function commit(items: readonly Item[]): Promise<unknown[]> {
+    batches += 1;
+    const batchId = `${writer}-${batches}`;
+    const now = Date.now();
+    const runs = inRuns(items);
+    const statements = clock.corrections();
+    let next = statements.length;
+    for (const run of runs) addStatements(statements, run, now);
+    const transact = async () => {
+      const all = await database.transact(batchId, statements);
+      clock.accept();
+      const outcomes: unknown[] = [];
+      for (const { kind, writes } of runs) {
+        const first = next;
+        next += kind.statements.length;
+        // Most kinds have one statement, whose rows need not be copied.
+        const rows = (next === first + 1 ? all[first] : all.slice(first, next).flat()) ?? [];
+        outcomes.push(...kind.outcomes(writes, rows));
+      }
+      return outcomes;
+    };
+    try {
+      return await memory.commit(transact, (outcomes) => changesOf(items, outcomes));
+    } finally {
+      // A failed transaction may have been committed, too.
+      onWritten?.(runs);
+    }
+  }
+
+  const ready = database.writable;
+  const batcher = new Batcher<Item, unknown>({ run: commit, ready, meter, size: sizeOf });
   return (kind, key, write) =>
     batcher.submit({ kind, key, write } as unknown as Item) as Promise<never>;
 }
@@ -85,39 +111,6 @@ function sizeOf({ write: { rows, links = [] } }: Item): number {
   for (const row of rows)
     for (const value of row) if (typeof value === 'string') size += value.length;
   return size;
-}
-
-async function commit(
-  database: Database,
-  batchId: string,
-  items: readonly Item[],
-  clock: KeyClock,
-  { memory = NO_MEMORY, onWritten }: WriterOptions,
-): Promise<unknown[]> {
-  const now = Date.now();
-  const runs = inRuns(items);
-  const statements = clock.corrections();
-  let next = statements.length;
-  for (const run of runs) addStatements(statements, run, now);
-  const transact = async () => {
-    const all = await database.transact(batchId, statements);
-    clock.accept();
-    const outcomes: unknown[] = [];
-    for (const { kind, writes } of runs) {
-      const first = next;
-      next += kind.statements.length;
-      // Most kinds have one statement, whose rows need not be copied.
-      const rows = (next === first + 1 ? all[first] : all.slice(first, next).flat()) ?? [];
-      outcomes.push(...kind.outcomes(writes, rows));
-    }
-    return outcomes;
-  };
-  try {
-    return await memory.commit(transact, (outcomes) => changesOf(items, outcomes));
-  } finally {
-    // A failed transaction may have been committed, too.
-    onWritten?.(runs);
-  }
 }
 
 function changesOf(items: readonly Item[], outcomes: readonly unknown[]): Change[] | undefined {
