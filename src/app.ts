@@ -204,7 +204,7 @@ export class App {
         const ownerTable = resource.owner && tables.get(resource.owner.resource);
         return recordRoutes({ resource, table, ownerTable, memory, bases: this.#bases });
       }),
-      changesRoute(database, feed, this.#bases),
+      changesRoute(feed, this.#bases),
       ...LINKS.flatMap((link) => linkRoutes(link, createLinks(link, database, write))),
       ...docsRoutes(documentation, this.#bases, this.#keys !== undefined),
       ...problemRoutes(this.#bases.problemBase),

@@ -8,11 +8,9 @@ import {
   type Changes,
   type ChangesRequest,
   cursorText,
-  lastCursor,
   parseCursor,
 } from '../storage/changes/changes.ts';
 import type { ChangeFeed } from '../storage/changes/feed.ts';
-import type { Source } from '../storage/database.ts';
 import type { Bases } from './paths.ts';
 
 interface ChangesQuery {
@@ -43,11 +41,11 @@ const PAGE_TYPES = ['application/json', 'application/*', '*/*'];
 /** The events of changes that several streams may send. */
 const knownEvents = new WeakMap<Changes, Buffer>();
 
-/** Returns the route of the changes that `feed` reads from `source`. */
-export function changesRoute(source: Source, feed: ChangeFeed, bases: Bases): Route {
+/** Returns the route of the changes that `feed` reads. */
+export function changesRoute(feed: ChangeFeed, bases: Bases): Route {
   return endpoint<ChangesQuery>('GET', '/changes', async (input) => {
-    if (wantsStream(input.call)) return openStream(source, feed, input);
-    return pageReply(await readPage(source, feed, input), input.call, bases);
+    if (wantsStream(input.call)) return openStream(feed, input);
+    return pageReply(await readPage(feed, input), input.call, bases);
   });
 }
 
@@ -69,14 +67,10 @@ function wantsStream({ headers }: Call): boolean {
   return weight > 0 && weight >= (weights.get(pageType) ?? 0);
 }
 
-async function readPage(
-  source: Source,
-  feed: ChangeFeed,
-  { parameters, call }: ChangesInput,
-): Promise<Changes> {
+async function readPage(feed: ChangeFeed, { parameters, call }: ChangesInput): Promise<Changes> {
   const { since, limit, wait } = parameters;
   const records = recordsIn(parameters);
-  if (since === undefined) return { items: [], next: await lastCursor(source), hasMore: false };
+  if (since === undefined) return { items: [], next: await feed.lastCursor(), hasMore: false };
   const request = { after: parseCursor(since), limit, ...records };
   const deadline = performance.now() + wait * 1_000;
   const signal = wait > 0 ? call.signal() : undefined;
@@ -104,14 +98,11 @@ function pageReply({ items, next, hasMore }: Changes, { query }: Call, { baseUrl
   return jsonReply(200, json, [...NO_STORE, 'link', `<${baseUrl}/changes?${sent}>; rel="next"`]);
 }
 
-async function openStream(
-  source: Source,
-  feed: ChangeFeed,
-  { parameters, headers, call }: ChangesInput,
-): Promise<Reply> {
+async function openStream(feed: ChangeFeed, input: ChangesInput): Promise<Reply> {
+  const { parameters, headers, call } = input;
   const records = recordsIn(parameters);
   const sent = headers['last-event-id'] ?? parameters.since;
-  const after = sent === undefined ? await lastCursor(source) : parseCursor(sent);
+  const after = sent === undefined ? await feed.lastCursor() : parseCursor(sent);
   const request = { after, limit: 1_000, ...records };
   const { round } = feed;
   const first = (await feed.read(request)) ?? expired();

@@ -6,6 +6,7 @@ import type { Database } from '../database.ts';
 import {
   type Changes,
   type ChangesRequest,
+  type Cursor,
   cursorText,
   lastCursor,
   readChanges,
@@ -50,6 +51,10 @@ export class ChangeFeed {
       },
       concurrency: 2,
     });
+  }
+
+  lastCursor(): Promise<Cursor> {
+    return lastCursor(this.#database);
   }
 
   read(request: ChangesRequest): Promise<Changes | undefined> {
@@ -114,7 +119,7 @@ export class ChangeFeed {
     const { freshness } = this.#database;
     const state = freshness
       ? freshness.revision()
-      : await lastCursor(this.#database).then(cursorText, () => undefined);
+      : await this.lastCursor().then(cursorText, () => undefined);
     this.#nextLook = undefined;
     this.#lookedMs = performance.now();
     if (state !== undefined && state !== this.#seen) {
