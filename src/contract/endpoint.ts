@@ -4,14 +4,7 @@ import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 import { type Body, type Operation, operations, type Parameter } from './generated.js';
-import {
-  describeRule,
-  describeViolations,
-  findViolations,
-  onePerFault,
-  reportUnknown,
-  suggestionFor,
-} from './violations.ts';
+import { describeViolations, findViolations, reportUnknown, violationsOf } from './violations.ts';
 
 /** The parsed headers of a request, without those that were not sent. */
 export interface RequestHeaders {
@@ -99,12 +92,7 @@ function readParameter(parameter: Parameter, sent: readonly string[], violations
     return undefined;
   }
   const value = parseParameter(parameter, sent);
-  if (!parameter.validate(value))
-    for (const error of onePerFault(parameter.validate.errors ?? [])) {
-      const detail = describeRule(error, parameter.rule);
-      const hint = Array.isArray(value) ? suggestionFor(error, value) : '';
-      violations.push({ field, in: place, code: error.keyword, detail: `${detail}${hint}` });
-    }
+  if (!parameter.validate(value)) violations.push(...violationsOf(parameter, value));
   return value;
 }
 

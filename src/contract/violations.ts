@@ -1,7 +1,7 @@
 // Turns the errors of the compiled schemas into the violations that a 422 reports.
 import type { Violation } from '../http/problem.ts';
 import { suggestion } from '../suggestion.ts';
-import { type BodyValidators, operations, type SchemaError } from './generated.js';
+import { type BodyValidators, operations, type Parameter, type SchemaError } from './generated.js';
 
 /** How many violations a sentence describes. */
 const MAX_DESCRIBED = 3;
@@ -60,8 +60,19 @@ export function findViolations(body: BodyValidators, value: unknown): Violation[
   return onePerFault((errors?.length ? errors : body.validate.errors) ?? []).map(toViolation);
 }
 
+/** Returns the violations of the value of a parameter, which its validator has just refused. */
+export function violationsOf(parameter: Parameter, value: unknown): Violation[] {
+  const { name: field, in: place, rule, validate } = parameter;
+  return onePerFault(validate.errors ?? []).map((error) => {
+    const item = Array.isArray(value) ? value[Number(error.instancePath.slice(1))] : undefined;
+    const { allowedValues: names } = error.params;
+    const hint = Array.isArray(names) && typeof item === 'string' ? suggestion(item, names) : '';
+    return { field, in: place, code: error.keyword, detail: `${describeRule(error, rule)}${hint}` };
+  });
+}
+
 /** Drops the other errors of a value that is empty or of the wrong type. */
-export function onePerFault(errors: readonly SchemaError[]): SchemaError[] {
+function onePerFault(errors: readonly SchemaError[]): SchemaError[] {
   const isDecisive = ({ keyword }: SchemaError) => keyword === 'type' || keyword === 'minLength';
   const settled = new Set(errors.filter(isDecisive).map(({ instancePath }) => instancePath));
   return errors.filter((each) => isDecisive(each) || !settled.has(each.instancePath));
@@ -90,13 +101,6 @@ function toViolation(error: SchemaError): Violation {
   };
 }
 
-/** Returns what was probably meant by an item of `list` that is not among the known names. */
-export function suggestionFor({ params, instancePath }: SchemaError, list: readonly unknown[]) {
-  const item = list[Number(instancePath.slice(1))];
-  const { allowedValues: names } = params;
-  return Array.isArray(names) && typeof item === 'string' ? suggestion(item, names) : '';
-}
-
 const RULES: Readonly<Record<string, (params: SchemaError['params']) => string>> = {
   required: () => 'is required',
   type: ({ type }) => `must be ${/^[aio]/.test(`${type}`) ? 'an' : 'a'} ${type}`,
@@ -113,7 +117,7 @@ const RULES: Readonly<Record<string, (params: SchemaError['params']) => string>>
 };
 
 /** Returns what a violated rule requires, as the end of a sentence; `valid` describes a value. */
-export function describeRule({ keyword, params, message }: SchemaError, valid?: string): string {
+function describeRule({ keyword, params, message }: SchemaError, valid?: string): string {
   // The pattern of texts that are not blank ends with \S.
   if (`${params.pattern}`.endsWith('\\S')) return 'must not be blank';
   if (keyword === 'pattern' || params.format === 'date-time')
