@@ -12,6 +12,18 @@ class Node {
   readonly fixed = new Map<string, Node>();
   parameter: Node | undefined;
   pathItem: PathItem | undefined;
+
+  /** Finds the item of the path that the segments from `index` on complete. */
+  find(segments: readonly string[], index: number, values: string[]): PathItem | undefined {
+    const segment = segments[index];
+    if (segment === undefined) return this.pathItem;
+    const found = this.fixed.get(segment)?.find(segments, index + 1, values);
+    if (found || !this.parameter || segment === '') return found;
+    values.push(segment);
+    const below = this.parameter.find(segments, index + 1, values);
+    if (!below) values.pop();
+    return below;
+  }
 }
 
 /** Finds the routes of a path. Throws if two of them have the same method and path. */
@@ -34,26 +46,9 @@ export class Router {
   /** Returns the item of a path, given as decoded segments, and the values of its parameters. */
   find(segments: readonly string[]) {
     const values: string[] = [];
-    const pathItem = find(this.#root, segments, 0, values);
+    const pathItem = this.#root.find(segments, 0, values);
     return pathItem && { pathItem, values };
   }
-}
-
-function find(
-  node: Node,
-  segments: readonly string[],
-  index: number,
-  values: string[],
-): PathItem | undefined {
-  const segment = segments[index];
-  if (segment === undefined) return node.pathItem;
-  const fixed = node.fixed.get(segment);
-  const found = fixed && find(fixed, segments, index + 1, values);
-  if (found || !node.parameter || segment === '') return found;
-  values.push(segment);
-  const below = find(node.parameter, segments, index + 1, values);
-  if (!below) values.pop();
-  return below;
 }
 
 function childOf(node: Node, segment: string): Node {
