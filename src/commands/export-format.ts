@@ -23,8 +23,7 @@ export interface RecordLine {
   readonly values: readonly unknown[];
 }
 
-/** A parsed line. */
-export type LineValue = Readonly<Record<string, unknown>>;
+type LineValue = Readonly<Record<string, unknown>>;
 
 const VERSION = 2;
 const HEAD = 'notes-server';

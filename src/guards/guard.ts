@@ -8,8 +8,7 @@ import type { Keys } from './keys.ts';
 import { checkHost, corsHeaders, isForeignWrite, preflightReply } from './origin.ts';
 import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
 
-/** The rules of a guard. */
-export interface GuardOptions {
+interface GuardOptions {
   readonly keys: Keys | undefined;
   /** Requests that a client may make in {@link WINDOW_S} seconds; undefined: any number. */
   readonly rateLimit: number | undefined;

@@ -23,8 +23,7 @@ import {
 import type { Guard, Outcome, Route } from './route.ts';
 import { type PathItem, Router } from './router.ts';
 
-/** The parts of the service that a dispatcher calls, and its limits. */
-export interface DispatchOptions {
+interface DispatchOptions {
   readonly routes: readonly Route[];
   readonly guard: Guard;
   readonly bodyLimitBytes: number;

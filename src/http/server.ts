@@ -20,8 +20,7 @@ import { type Reply, replyHeaders } from './reply.ts';
 import { chooseRequestId } from './request-id.ts';
 import { createSocket } from './socket-path.ts';
 
-/** What the server depends on. */
-export interface HttpServerOptions {
+interface HttpServerOptions {
   readonly onRequest: (arrival: Arrival) => void;
   /** Called for each answer to malformed or late input or CONNECT, with the parsed headers. */
   readonly onRefused: (requestId: string, problem: Problem, sender: Sender) => void;

@@ -37,8 +37,7 @@ const leftOpen: Connection[] = [];
 /** Reads a page of the file; `SELECT 1` would not. */
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
-/** How to open a file. */
-export interface SqliteOptions {
+interface SqliteOptions {
   /** Whether nobody else can use the file until it is closed. */
   readonly alone?: boolean;
   /** Called with the new path of a log of another file. Without it, such a log is refused. */
