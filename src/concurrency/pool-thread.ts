@@ -11,13 +11,9 @@ export class PoolThread {
   #reject: (fault: Error) => void = () => {};
 
   /** Starts the module `tasks`, which calls `runThread`. */
-  constructor(
-    tasks: URL,
-    onIdle: (thread: PoolThread) => void,
-    onEnd: (thread: PoolThread, fault: Error) => void,
-  ) {
+  constructor(tasks: URL, onIdle: () => void, onEnd: (fault: Error) => void) {
     this.#worker = new Worker(tasks, { workerData: { [CALLS]: this.#calls.cells } });
-    this.#worker.once('message', () => onIdle(this));
+    this.#worker.once('message', onIdle);
     this.#worker.on('error', (error) => {
       this.#fault = error;
     });
@@ -25,7 +21,7 @@ export class PoolThread {
     this.#worker.on('messageerror', (error) => this.terminate(error));
     this.#worker.on('exit', () => {
       this.#reject(this.#fault);
-      onEnd(this, this.#fault);
+      onEnd(this.#fault);
     });
   }
 

@@ -143,10 +143,10 @@ export class ThreadPool {
   /** Returns false if the system refuses a thread. */
   #start(): boolean {
     try {
-      const thread = new PoolThread(
+      const thread: PoolThread = new PoolThread(
         this.#tasks,
-        (started) => this.#onIdle(started),
-        (ended, fault) => this.#onEnd(ended, fault),
+        () => this.#onIdle(thread),
+        (fault) => this.#onEnd(thread, fault),
       );
       this.#alive.add(thread);
       this.#starting.add(thread);
