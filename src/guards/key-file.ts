@@ -10,6 +10,12 @@ import { parseTime } from '../time.ts';
 /** Visible ASCII without commas, which fits into a header and into a list. */
 export const KEY = /^[!-+\--~]+$/;
 
+/** Where keys come from: texts, and a file with one key and its attributes on each line. */
+export interface KeySource {
+  readonly apiKeys: readonly string[];
+  readonly apiKeysFile: string | undefined;
+}
+
 type Attributes = Omit<KeyEntry, 'digest' | 'label'>;
 
 const PLAIN: Attributes = { name: null, access: 'write', expiresAt: null, expiresMs: null };
@@ -61,11 +67,8 @@ function parseExpiry(text: string): Partial<Attributes> | undefined {
   return { expiresMs: isDay ? shownMs + 1_000 : shownMs, expiresAt };
 }
 
-/** Resolves with the keys in `apiKeys` and in a file; rejects if it cannot be read or is wrong. */
-export async function readKeys(
-  apiKeys: readonly string[],
-  file: string | undefined,
-): Promise<readonly KeyEntry[]> {
+/** Resolves with the keys of a source; rejects if its file cannot be read or is wrong. */
+export async function readKeys({ apiKeys, apiKeysFile: file }: KeySource): Promise<KeyEntry[]> {
   const found = new FoundKeys();
   for (const key of apiKeys) found.add('NOTES_API_KEYS', key, PLAIN);
   if (file === undefined) return found.entries;

@@ -2,16 +2,10 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Key, KeyEntry } from '../http/exchange.ts';
-import { isSame, readKeys } from './key-file.ts';
+import { isSame, type KeySource, readKeys } from './key-file.ts';
 
 /** Bounds the memory for keys, and the metrics, which count for each key. */
 const MAX_KEYS = 10_000;
-
-/** Where keys come from: texts, and a file with one key and its attributes on each line. */
-export interface KeySource {
-  readonly apiKeys: readonly string[];
-  readonly apiKeysFile: string | undefined;
-}
 
 /** Whether there is a source of keys; without one, nobody needs a key. */
 export function requiresKey({ apiKeys, apiKeysFile }: KeySource): boolean {
@@ -46,8 +40,7 @@ export class Keys {
   }
 
   async #load(given: readonly KeyEntry[] | undefined): Promise<number> {
-    const { apiKeys, apiKeysFile } = this.#source;
-    const entries = given ?? (await readKeys(apiKeys, apiKeysFile));
+    const entries = given ?? (await readKeys(this.#source));
     if (entries.length > MAX_KEYS)
       throw new Error(`there are ${entries.length} keys; at most ${MAX_KEYS} are allowed`);
     this.#byDigest = new Map(entries.map((entry) => [entry.digest, this.#keyOf(entry)]));
