@@ -4,20 +4,15 @@ import { MAX_TAG_FILTERS, QUERY_BOUNDS } from '../contract/generated.js';
 import type { Violation } from '../http/problem.ts';
 import { parseQuery, type Query } from '../search/query.ts';
 import type { Page } from '../storage/lists/pages.ts';
-import type { Order } from '../storage/lists/request.ts';
+import type { Order, PageRequest } from '../storage/lists/request.ts';
 
 /** The parameters of a list for which there are rules. Each list has some of the optional ones. */
-export interface ListQuery {
-  readonly limit: number;
+export interface ListQuery
+  extends Pick<PageRequest, 'limit' | 'order' | 'after' | 'before' | 'fields' | 'include'> {
   readonly offset: number;
-  readonly order?: Order;
-  readonly after?: number;
-  readonly before?: number;
   readonly q?: string;
   readonly tag?: readonly string[];
   readonly tag_id?: readonly number[];
-  readonly fields?: readonly string[];
-  readonly include?: readonly string[];
 }
 
 /** The most characters of several links: many clients and proxies refuse longer headers. */
