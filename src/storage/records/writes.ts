@@ -51,7 +51,18 @@ export function recordKinds(resource: Resource) {
   const { table } = resource;
   const creation: WriteKind<RowSet, Created | undefined> = {
     statements: [creationStatement(resource)],
-    outcomes: (writes, rows) => firstCreated(resource, writes, rows),
+    outcomes(writes, rows) {
+      const created = rows.map(writtenIn);
+      if (created.length > 1) created.sort((one, other) => one.id - other.id);
+      const owners = resource.owner && new Set(created.map(({ rest }) => rest));
+      let next = 0;
+      return writes.map((write) => {
+        const first = created[next];
+        if (!first || owners?.has(String(write.rows[0]?.[0])) === false) return undefined;
+        next += write.rows.length;
+        return { id: first.id, tag: first.tag, texts: createdTexts(resource, first.id, write) };
+      });
+    },
     changes: (_, created) => (created ? [[table, created.id]] : []),
   };
   const change = (isPatch: boolean): WriteKind<RowSet, Stored | undefined> => ({
@@ -172,23 +183,6 @@ function ownedBy(resource: Resource): string[] {
 /** Returns the texts of the created records. */
 export function createdTexts(resource: Resource, id: number, { rows }: RowSet): string[] {
   return rows.map((row, index) => recordText(resource, id + index, row));
-}
-
-function firstCreated(
-  resource: Resource,
-  writes: readonly RowSet[],
-  rows: readonly Row[],
-): (Created | undefined)[] {
-  const created = rows.map(writtenIn);
-  if (created.length > 1) created.sort((one, other) => one.id - other.id);
-  const owners = resource.owner && new Set(created.map(({ rest }) => rest));
-  let next = 0;
-  return writes.map((write) => {
-    const first = created[next];
-    if (!first || owners?.has(String(write.rows[0]?.[0])) === false) return undefined;
-    next += write.rows.length;
-    return { id: first.id, tag: first.tag, texts: createdTexts(resource, first.id, write) };
-  });
 }
 
 /** As one text, as the package is slow for each value; `rest` is an owner or the whole text. */
