@@ -31,36 +31,26 @@ export function* snippetOf(
   maxLength: number,
   effort: Effort,
 ): Generator<undefined, Snippet> {
+  const longest = Math.max(...needles.map((needle) => needle.text.length));
   for (const text of [body, title]) {
-    const snippet = yield* snippetIn(text, needles, maxLength, effort);
-    if (snippet) return snippet;
+    const folded = new FoldedText(text);
+    let first = Number.POSITIVE_INFINITY;
+    let known = 0;
+    yield* foldUntil(folded, effort, () => {
+      first = Math.min(first, firstMatch(folded, needles, Math.max(0, known - longest)));
+      known = folded.length;
+      // Until then, another needle may have begun earlier.
+      return known >= first + longest;
+    });
+    if (first === Number.POSITIVE_INFINITY) continue;
+    const span = spanAround(text, folded.startOf(first), maxLength);
+    yield* foldUntil(folded, effort, () => folded.startOf(folded.length - longest) >= span.end);
+    // A needle begins with the space before its word.
+    const matches = matchesBetween(folded, needles, Math.max(0, first - 1), span.end);
+    return cutOut(text, span, matches);
   }
   const text = body || title;
   return cutOut(text, spanAround(text, 0, maxLength), []);
-}
-
-function* snippetIn(
-  text: string,
-  needles: readonly Needle[],
-  maxLength: number,
-  effort: Effort,
-): Generator<undefined, Snippet | undefined> {
-  const folded = new FoldedText(text);
-  const longest = Math.max(...needles.map((needle) => needle.text.length));
-  let first = Number.POSITIVE_INFINITY;
-  let known = 0;
-  yield* foldUntil(folded, effort, () => {
-    first = Math.min(first, firstMatch(folded, needles, Math.max(0, known - longest)));
-    known = folded.length;
-    // Until then, another needle may have begun earlier.
-    return known >= first + longest;
-  });
-  if (first === Number.POSITIVE_INFINITY) return undefined;
-  const span = spanAround(text, folded.startOf(first), maxLength);
-  yield* foldUntil(folded, effort, () => folded.startOf(folded.length - longest) >= span.end);
-  // A needle begins with the space before its word.
-  const matches = matchesBetween(folded, needles, Math.max(0, first - 1), span.end);
-  return cutOut(text, span, matches);
 }
 
 /** Folds a text as far as needed, at least one piece, and yields before each. */
