@@ -105,7 +105,10 @@ export function passwordIn(
 
 function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
   const { host, rateLimit, processes, maxThreads, apiKeysFile, allowAnonymous, db } = parsed;
-  const apiKeys = keysIn(environment.NOTES_API_KEYS ?? '');
+  const keys = environment.NOTES_API_KEYS ?? '';
+  const apiKeys = parseList(keys);
+  if (keys && (apiKeys.length === 0 || !apiKeys.every((key) => KEY.test(key))))
+    throw new UsageError('NOTES_API_KEYS takes keys of visible ASCII, separated by commas');
   if (processes > 1 && db.kind === 'memory')
     throw new UsageError(
       '--processes needs a file or a cluster: processes cannot share a database in memory',
@@ -123,13 +126,6 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
     rateLimit: limit === 'off' ? undefined : limit,
     maxThreads: Math.max(MIN_THREADS, Math.floor(maxThreads / processes)),
   };
-}
-
-function keysIn(text: string): readonly string[] {
-  const keys = parseList(text);
-  if (text && (keys.length === 0 || !keys.every((key) => KEY.test(key))))
-    throw new UsageError('NOTES_API_KEYS takes keys of visible ASCII, separated by commas');
-  return keys;
 }
 
 function variableOf(flag: string): string {
