@@ -20,7 +20,11 @@ export function measureProcess(): { readings: Readings; stop(): void } {
       },
       process_start_time_seconds: () => performance.timeOrigin / 1e3,
       process_resident_memory_bytes: () => process.memoryUsage.rss(),
-      process_open_fds: countOpenDescriptors,
+      async process_open_fds() {
+        const entries = await readdir('/proc/self/fd').catch(() => []);
+        // One of them is that of readdir itself.
+        return Math.max(0, entries.length - 1);
+      },
       v8js_memory_heap_used_bytes: () => process.memoryUsage().heapUsed,
       nodejs_eventloop_utilization_ratio() {
         const { utilization } = performance.eventLoopUtilization(before);
@@ -44,10 +48,4 @@ export function measureProcess(): { readings: Readings; stop(): void } {
 /** A sample is the whole time between two timer callbacks; the mean of no samples is NaN. */
 function delaySeconds(nanoseconds: number): number {
   return Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1e3) || 0;
-}
-
-async function countOpenDescriptors(): Promise<number> {
-  const entries = await readdir('/proc/self/fd').catch(() => []);
-  // One of them is that of readdir itself.
-  return Math.max(0, entries.length - 1);
 }
