@@ -12,8 +12,7 @@ export interface Input {
   readonly storage: StorageOptions;
 }
 
-/** The streams of a command. */
-export interface Streams {
+interface Streams {
   readonly input: AsyncIterable<Buffer>;
   /** Writes data to standard output; resolves when it can take more. */
   readonly write: (text: string) => Promise<void>;
