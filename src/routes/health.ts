@@ -15,7 +15,20 @@ const METRICS_HEADERS = ['content-type', 'text/plain; version=0.0.4; charset=utf
 
 /** Returns the routes of the health checks; all but /livez fail with the database or a stop. */
 export function healthRoutes(database: Pick<Database, 'ping'>, isStopping: () => boolean): Route[] {
-  const ping = createPing(database);
+  let running: Promise<boolean> | undefined;
+
+  /** Resolves with whether the database answers in time. */
+  function ping(): Promise<boolean> {
+    // Concurrent checks share one ping, so that no pings queue up while the database hangs.
+    running ??= database
+      .ping()
+      .then(() => true)
+      .catch(() => false)
+      .finally(() => {
+        running = undefined;
+      });
+    return Promise.race([running, delay(MAX_ANSWER_MS, false, { ref: false })]);
+  }
 
   return [
     endpoint('GET', '/health', async () => {
@@ -45,22 +58,6 @@ export function metricsRoute(metrics: Metrics): Route {
     headers: METRICS_HEADERS,
     body: await metrics.exposition(),
   }));
-}
-
-/** Returns a function that resolves with whether the database answers in time. */
-function createPing(database: Pick<Database, 'ping'>): () => Promise<boolean> {
-  let running: Promise<boolean> | undefined;
-  return () => {
-    // Concurrent checks share one ping, so that no pings queue up while the database hangs.
-    running ??= database
-      .ping()
-      .then(() => true)
-      .catch(() => false)
-      .finally(() => {
-        running = undefined;
-      });
-    return Promise.race([running, delay(MAX_ANSWER_MS, false, { ref: false })]);
-  };
 }
 
 /** Returns `ok`, or a line for each check if one has failed or the query has `verbose`. */
