@@ -20,6 +20,8 @@ export interface Statement {
 export interface Freshness {
   /** Returns a text that each transaction changes before it resolves; undefined if unknown. */
   revision(): string | undefined;
+  /** Returns a revision that the database has had since the last transaction of this process. */
+  committed(): string | undefined;
   /** Whether exactly one transaction lies between two revisions. */
   isNext(before: string, after: string): boolean;
 }

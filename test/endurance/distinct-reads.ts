@@ -35,7 +35,7 @@ export interface DistinctReads {
 }
 
 const ENGINE: Database = {
-  freshness: { revision: () => '1', isNext: () => false },
+  freshness: { revision: () => '1', committed: () => '1', isNext: () => false },
   async read({ parameter = '' }) {
     const ids: number[] = JSON.parse(parameter);
     const lines = ids.map((id) => `00000000-${READS + id} {"id":${id},"${randomText(4)}"}`);

@@ -13,6 +13,7 @@ function startMemory(maxBytes = 1_000_000) {
   const memory = new FreshMemory(
     {
       revision: () => database.revision?.toString(),
+      committed: () => database.revision?.toString(),
       isNext: (before, after) => Number(after) === Number(before) + 1,
     },
     maxBytes,
@@ -46,7 +47,7 @@ test('memory: one check serves the calls of one run', async () => {
     checks += 1;
     return '1';
   };
-  const memory = new FreshMemory({ revision, isNext: () => false }, 1_000);
+  const memory = new FreshMemory({ revision, committed: revision, isNext: () => false }, 1_000);
   for (const key of [1, 2, 3]) memory.find('notes', key);
   assert.equal(checks, 1);
   await undefined;
@@ -183,7 +184,8 @@ test('memory: is given up where a commit does not change the revision', async ()
 });
 
 test('memory: nothing without a bound or without a revision', async () => {
-  const freshness = { revision: () => '1', isNext: () => true };
+  const revision = () => '1';
+  const freshness = { revision, committed: revision, isNext: () => true };
   for (const memory of [new FreshMemory(freshness, 0), new FreshMemory(undefined, 1_000_000)]) {
     memory.keep(memory.check(), 'notes', [[1, TEXT]]);
     assert.equal(await memory.find('notes', 1), undefined);

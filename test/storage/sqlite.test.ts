@@ -319,3 +319,16 @@ test('sqlite: large rows arrive in order, and those of a failed read not at all'
   await assert.rejects(read(`${numbers} UNION ALL SELECT abs(-9223372036854775808)`), /overflow/);
   assert.equal((await read(numbers)).length, 100);
 });
+
+test('sqlite: after a transaction, its revision is known without another look', async (t) => {
+  const path = newFile(t);
+  const database = await openDatabase(t, path);
+  const other = await openOther(t, path);
+  const { freshness } = database;
+  assert.ok(freshness);
+  for (let round = 0; round < 3; round += 1) {
+    await other.execute("INSERT INTO tags (name) VALUES ('b')");
+    await change(database, ADD);
+    assert.equal(freshness.committed(), freshness.revision());
+  }
+});

@@ -133,7 +133,7 @@ export class FreshMemory {
   #advance(before: string, changes: readonly Change[] = []): void {
     // Someone else's change would look like a change of this transaction.
     if (changes.length === 0) return;
-    const after = this.#freshness?.revision();
+    const after = this.#freshness?.committed();
     // This platform does not show its own commits.
     if (after === before) this.#freshness = undefined;
     const isNext = after !== undefined && this.#freshness?.isNext(before, after);

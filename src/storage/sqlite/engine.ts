@@ -143,6 +143,7 @@ function databaseOf(
         ? {
             // Nobody else can write, and reads wait for a transaction to end.
             revision: () => `${revision}`,
+            committed: () => `${revision}`,
             isNext: (before, after) => Number(after) === Number(before) + 1,
           }
         : walIndex,

@@ -69,6 +69,8 @@ export function openWalIndex(path: string): WalIndex | undefined {
         return undefined;
       }
     },
+    // As `checkpoint` has read it: the engine calls it after each transaction.
+    committed: () => start.toString('latin1', 0, HEADER_BYTES),
     isNext: (before, after) => changesIn(after) === (changesIn(before) + 1) % 2 ** 32,
     close: () => closeSync(file),
   };
