@@ -1,5 +1,5 @@
 // Compares the speed and the memory of the service with those of other servers that do the same,
-// and writes bench.json and bench.svg. It takes about 25 minutes.
+// and writes bench.json and bench.svg. It takes about 20 minutes.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -16,9 +16,9 @@ export const defaults = {
   servers: Object.keys(SERVERS),
   works: ['get', 'page', 'post', 'put', 'mix'],
   connections: [1, 8, 64, 256],
-  starts: 4,
+  starts: 2,
   /** Of each start. */
-  rounds: 3,
+  rounds: 5,
   seconds: 0.4,
   notes: 10_000,
   out: here('.'),
