@@ -1,7 +1,7 @@
 // Compares the speed and the memory of the service with those of other servers that do the same,
 // and writes bench.json and bench.svg. It takes about 20 minutes.
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { chart } from '../chart.mjs';
@@ -28,6 +28,8 @@ export const defaults = {
 const SAME_REQUESTS = 20_000;
 
 export async function run({ servers: names, works, connections, out, ...settings }) {
+  // A wrong path fails at once, not after all rounds.
+  mkdirSync(out, { recursive: true });
   installPeers();
   const { notes } = settings;
   const commands = Object.fromEntries(names.map((name) => [name, SERVERS[name]]));
