@@ -1,0 +1,46 @@
+// The report of a test run says what a developer needs, and no more.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../support/engine.ts';
+import { root } from '../support/sources.ts';
+
+const REPORTER = fileURLToPath(new URL('test/support/reporter.mjs', root));
+
+/** Runs a file of tests, one of which fails in line 3, and returns the report. */
+function reportOf(folder: string): string {
+  const text = `import assert from 'node:assert/strict'; import { test } from 'node:test';
+test('passes', () => {});
+test('fails', () => assert.equal(7, 0, 'Add the field to the guide.'));
+test('outer', (t) => t.test('inner', () => { throw new Error('lost'); }));
+`;
+  writeFileSync(join(folder, 'some.test.mjs'), text);
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const args = ['--test', `--test-reporter=${REPORTER}`, 'some.test.mjs'];
+  return spawnSync(process.execPath, args, { cwd: folder, env, encoding: 'utf8' }).stdout;
+}
+
+test('reporter: a failure shows its message and its position', (t) => {
+  const report = reportOf(temporaryFolder(t));
+  assert.match(report, /^fails\n {2}at some\.test\.mjs:3:\d+\n {2}Add the field to the guide\.$/m);
+  assert.match(report, /^inner\n {2}at some\.test\.mjs:4:\d+\n {2}lost$/m);
+  assert.doesNotMatch(report, /^outer$/m, 'only its subtest has a reason');
+});
+
+test('reporter: the position is that in the source, where there is a source map', (t) => {
+  const folder = temporaryFolder(t);
+  // Maps the first column of line 3 to line 1, column 1 of the source.
+  const map = { version: 3, sources: ['../some.test.ts'], names: [], mappings: ';;AAAA;AACA' };
+  writeFileSync(join(folder, 'some.test.mjs.map'), JSON.stringify(map));
+  assert.match(reportOf(folder), /^fails\n {2}at \.\.\/some\.test\.ts:1:1$/m);
+});
+
+test('reporter: without a terminal, nothing is printed to be overwritten', (t) => {
+  const report = reportOf(temporaryFolder(t));
+  assert.match(report, /^✓ passes/m);
+  assert.match(report, /^ {2}1 passed$/m);
+  assert.ok(!report.includes('\r'), 'no line of a spinner');
+});
