@@ -59,12 +59,12 @@ function recordsIn({ fields = [], include = [] }: ChangesQuery) {
   return { withRecords, fields };
 }
 
-/** Whether a client names the media type of streams, and does not prefer JSON. */
+/** Whether a client prefers streams; generated clients name both media types and expect JSON. */
 function wantsStream({ headers }: Call): boolean {
   const weights = parseWeights(headers.accept);
   const weight = weights.get(EVENT_STREAM) ?? 0;
   const pageType = PAGE_TYPES.find((type) => weights.has(type)) ?? '';
-  return weight > 0 && weight >= (weights.get(pageType) ?? 0);
+  return weight > (weights.get(pageType) ?? 0);
 }
 
 async function readPage(feed: ChangeFeed, { parameters, call }: ChangesInput): Promise<Changes> {
@@ -101,7 +101,7 @@ function pageReply({ items, next, hasMore }: Changes, { query }: Call, { baseUrl
 async function openStream(feed: ChangeFeed, input: ChangesInput): Promise<Reply> {
   const { parameters, headers, call } = input;
   const records = recordsIn(parameters);
-  const sent = headers['last-event-id'] ?? parameters.since;
+  const sent = headers['last-event-id'] || parameters.since;
   const after = sent === undefined ? await feed.lastCursor() : parseCursor(sent);
   const request = { after, limit: 1_000, ...records };
   const { round } = feed;

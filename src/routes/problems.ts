@@ -12,7 +12,7 @@ const VARY = ['vary', 'accept'];
 /** The forms of a page, rendered at the start: neither depends on a request. */
 type Page = Readonly<Record<'html' | 'json', Reply>>;
 
-/** Returns the routes of the problem pages: HTML, or JSON if `accept` gives it a higher weight. */
+/** Returns the routes of the problem pages: JSON if `accept` names it, unless it prefers HTML. */
 export function problemRoutes(problemBase: string): Route[] {
   const pages = new Map<string, Page>(
     problems.map((problem) => [
@@ -38,7 +38,7 @@ export function problemRoutes(problemBase: string): Route[] {
 
 function choose({ html, json }: Page, call: Call): Reply {
   const weights = weightsOf(call);
-  return weights.json > weights.html ? json : html;
+  return weights.json > 0 && weights.json >= weights.html ? json : html;
 }
 
 /** Returns the weights of the two forms in `accept`; wildcards such as `text/*` do not count. */

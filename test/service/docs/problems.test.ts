@@ -40,20 +40,24 @@ test('problem pages: each has meaning, remedy and example', async (t) => {
   }
 });
 
-test('problem pages: JSON only if it is named and preferred', async () => {
+test('problem pages: JSON only if it is named, and HTML not preferred', async () => {
   const [html, json] = ['text/html; charset=utf-8', 'application/json'];
   for (const [accepted, type] of [
     [undefined, html],
     ['*/*', html],
     ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', html],
-    ['text/html, application/json', html],
     ['application/json;q=0.5, text/html', html],
     ['application/json;q=0', html],
+    ['application/json;q=0, text/html;q=0', html],
+    ['text/*, application/*', html],
     ['application/json;q=x', html],
     ['image/png', html],
     ['application/json', json],
     ['Application/JSON; charset=utf-8', json],
     ['application/json, text/plain, */*', json],
+    ['text/html, application/json, application/problem+json', json],
+    ['text/html;q=0.5, application/json;q=0.5', json],
+    ['text/html;q=0, application/json;q=0.1', json],
     ['text/html;q=0.5, application/json;q=0.6', json],
     ['text/html;q=x, application/json', json],
   ] as const) {

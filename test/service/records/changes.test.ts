@@ -185,6 +185,11 @@ test('changes: a stream continues after last-event-id or since', async (t) => {
   assert.deepEqual(untimed(await stream.changes(6)), all.slice(2));
   const again = await openStream(t, service.url, since, { 'last-event-id': String(third?.id) });
   assert.deepEqual(untimed(await again.changes(5)), all.slice(3));
+  // Some libraries send an empty one until they have received an event.
+  const first = await openStream(t, service.url, since, { 'last-event-id': '' });
+  assert.deepEqual(untimed(await first.changes(6)), all.slice(2));
+  const now = await openStream(t, service.url, '/changes', { 'last-event-id': '' });
+  await until(() => now.text().includes(`id: ${all.at(-1)?.id}\n`));
   const records = await openStream(t, service.url, `/changes?since=${start}&include=record`);
   const tag = { id: 1, name: 't' };
   assert.deepEqual(untimed(await records.changes(2))[1], { ...all[1], record: tag });
@@ -226,7 +231,15 @@ test('changes: JSON unless events are preferred', async (t) => {
     ['application/json, text/event-stream;q=0.5', 'application/json'],
     ['text/event-stream;q=0', 'application/json'],
     ['text/event-stream;q=0.5, */*', 'application/json'],
+    // Generated clients name what an operation can answer, and expect JSON.
+    ['application/json, text/event-stream, application/problem+json', 'application/json'],
+    ['text/event-stream, application/json', 'application/json'],
+    ['text/event-stream;q=0.9, application/json;charset=utf-8;q=0.9', 'application/json'],
+    ['text/event-stream, application/*', 'application/json'],
+    ['text/event-stream, */*', 'application/json'],
     ['text/event-stream', 'text/event-stream'],
+    ['text/event-stream, application/json;q=0', 'text/event-stream'],
+    ['text/event-stream;q=0.5, application/json;q=0, */*', 'text/event-stream'],
     ['Text/Event-Stream, */*;q=0.1', 'text/event-stream'],
     ['application/json;q=0.5, text/event-stream', 'text/event-stream'],
   ] as const) {
