@@ -114,9 +114,11 @@ class FoundKeys {
       if (isSame(attributes, known)) return;
       throw new Error(`${this.#places.get(digest)} has the same key with other attributes`);
     }
-    const label = attributes.name ?? String(this.entries.length + 1);
+    // It must not depend on other keys: a reload would give the counts of one key to another.
+    const label = attributes.name ?? Buffer.from(digest, 'base64').toString('hex', 0, 4);
     const other = this.#places.get(label);
-    if (other !== undefined) throw new Error(`its name or number is already that of ${other}`);
+    if (other !== undefined)
+      throw new Error(`its name, or the start of its hash, is already that of ${other}`);
     this.#places.set(digest, place).set(label, place);
     this.entries.push({ ...attributes, digest, label });
   }

@@ -18,7 +18,7 @@ export interface Sender {
 export interface KeyEntry {
   /** SHA-256 in base64: identifies the key without revealing it. */
   readonly digest: string;
-  /** What the log calls it: its name, or else its number in the order of the source, from 1. */
+  /** What the log calls it: its name, or else the first 8 hexadecimal digits of its SHA-256. */
   readonly label: string;
   readonly name: string | null;
   readonly access: 'read' | 'write';

@@ -25,6 +25,10 @@ function keyIn(keys: Keys, key: string): Key {
   return typeof found === 'object' ? found : assert.fail(found);
 }
 
+/** The first digits of what `printf one | sha256sum` prints, and of two. */
+const ONE = '7692c3ad';
+const TWO = '3fc4ccfe';
+
 const knows = (keys: Keys, key: string) =>
   typeof keys.keyIn({ authorization: `Bearer ${key}` }) === 'object';
 
@@ -46,8 +50,8 @@ test('keys: each is one holder, whose name does not reveal it', async () => {
   const one = keys.keyIn({ authorization: 'Bearer one' });
   assert.deepEqual(keys.keyIn({ 'x-api-key': 'one' }), one);
   assert.notDeepEqual(keys.keyIn({ 'x-api-key': 'two' }), one);
-  const numbers = ['one', 'two'].map((key) => Object(keys.keyIn({ 'x-api-key': key })).label);
-  assert.deepEqual(numbers, ['1', '2']);
+  const labels = ['one', 'two'].map((key) => keyIn(keys, key).label);
+  assert.deepEqual(labels, [ONE, TWO]);
   assert.ok(!JSON.stringify(one).includes('one'));
 });
 
@@ -104,9 +108,9 @@ test('keys: a line may have attributes in any order', async (t) => {
       return [label, name, access, expiresAt];
     }),
     [
-      ['1', null, 'write', null],
+      ['a116c9ed', null, 'write', null],
       ['Agent_1.a-b', 'Agent_1.a-b', 'read', '2999-03-01T23:59:59Z'],
-      ['3', null, 'write', '2999-03-01T10:00:00Z'],
+      ['b9300677', null, 'write', '2999-03-01T10:00:00Z'],
       ['7', '7', 'write', null],
     ],
   );
@@ -115,6 +119,8 @@ test('keys: a line may have attributes in any order', async (t) => {
 const ONLY = /line 1 of .*: only name=, access=, expires= may follow the key/;
 const EXPIRES = /line 1 of .*: expires takes a date such as 2027-03-01 or a time such as /;
 const NAME = /line 1 of .*: name takes 1 to 64 letters, digits, dots, underscores and hyphens$/;
+
+const TAKEN = 'its name, or the start of its hash, is already';
 
 const WRONG_LINES: readonly (readonly [line: string, message: RegExp])[] = [
   ['s3cret s3cret', ONLY],
@@ -149,9 +155,11 @@ const WRONG_LINES: readonly (readonly [line: string, message: RegExp])[] = [
   ['name=s3cret access=read', /line 1 of .*: the key must come before its attributes$/],
   ['s3cret\ns3cret access=read', /line 2 of .*: line 1 has the same key with other attributes$/],
   ['text access=read', /line 1 of .*: NOTES_API_KEYS has the same key with other attributes$/],
-  ['a name=s3cret\nb name=s3cret', /line 2 of .*: its name or number is already that of line 1$/],
-  ['a name=4\nb\nc', /line 3 of .*: its name or number is already that of line 1$/],
-  ['a name=1', /line 1 of .*: .* is already that of NOTES_API_KEYS$/],
+  ['a name=s3cret\nb name=s3cret', new RegExp(`line 2 of .*: ${TAKEN} that of line 1$`)],
+  [`a name=${TWO}\ntwo`, new RegExp(`line 2 of .*: ${TAKEN} that of line 1$`)],
+  ['a name=982d9e3e', new RegExp(`line 1 of .*: ${TAKEN} that of NOTES_API_KEYS$`)],
+  // The SHA-256 of both begins with 7152ff1c.
+  ['key-8337\nkey-15029', new RegExp(`line 2 of .*: ${TAKEN} that of line 1$`)],
 ];
 
 for (const [line, message] of WRONG_LINES) {
@@ -169,7 +177,7 @@ test('keys: one that is repeated with the same attributes counts once', async (t
   const keys = await load(['text', 'text'], file);
   assert.deepEqual(
     keys.entries.map(({ label }) => label),
-    ['1', 'b', '3'],
+    ['982d9e3e', 'b', '2e7d2c03'],
   );
 });
 
@@ -190,14 +198,17 @@ test('keys: a date lasts until its end in UTC, a time until that moment', async 
 });
 
 test('keys: a reload ends those that it removes or changes, and no others', async (t) => {
-  const file = fileWith(t, 'same name=a\nmoved name=b\nchanged name=c\nremoved name=d\n');
+  const lines = ['same name=a', 'moved name=b', 'changed name=c', 'removed name=d'];
+  const file = fileWith(t, [...lines, 'one', 'two', 'three'].join('\n'));
   const keys = await load([], file);
-  const before = ['same', 'moved', 'changed', 'removed'].map((key) => keyIn(keys, key));
-  writeFileSync(file, 'moved name=b\nsame name=a\nchanged name=c access=read\nadded name=d\n');
+  const all = ['same', 'moved', 'changed', 'removed', 'one', 'two', 'three'];
+  const before = all.map((key) => keyIn(keys, key));
+  const changed = ['moved name=b', 'same name=a', 'changed name=c access=read', 'added name=d'];
+  writeFileSync(file, [...changed, 'three', 'two name=two'].join('\n'));
   await keys.reload();
   assert.deepEqual(
     before.map(({ isOver }) => isOver),
-    [false, false, true, true],
+    [false, false, true, true, true, true, false],
   );
   const ofNow = ['same', 'moved', 'changed', 'added'].map((key) => keyIn(keys, key).isOver);
   assert.deepEqual(ofNow, [false, false, false, false]);

@@ -1,5 +1,6 @@
 // The end of a key: when it expires, and when a reload removes or changes it.
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -63,6 +64,34 @@ test('reload: ends the streams of the keys that it removes or changes', async (t
   const families = parseExposition(text);
   const countOf = (key: string) => sampleOf(families, 'notes_key_requests_total', { key });
   assert.deepEqual([countOf('a'), countOf('b'), countOf('c')], [0, 2, 2]);
+});
+
+test('reload: other keys without a name keep their streams, counts and names', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'keys');
+  writeFileSync(file, 'secret-a\nsecret-b\nsecret-c\n');
+  const command = startCommand(t, ['--port', '0', '--api-keys-file', file], { folder });
+  const url = await command.ready();
+  const streams = await Promise.all(
+    ['secret-a', 'secret-c'].map((key) => openStream(t, url, '/changes', bearer(key))),
+  );
+  const headers = bearer('secret-c');
+  const countOf = async (key: string) => {
+    const { text } = await request(url, 'GET', '/metrics', { headers });
+    const label = hash('sha256', key).slice(0, 8);
+    return sampleOf(parseExposition(text), 'notes_key_requests_total', { key: label });
+  };
+  const before = await countOf('secret-c');
+  writeFileSync(file, 'secret-d\n\nsecret-c\n');
+  command.process.kill('SIGHUP');
+  await until(() => streams[0]?.hasEnded() === true);
+  await request(url, 'POST', '/tags', { json: { name: 'n' }, headers });
+  await streams[1]?.changes(1);
+  assert.deepEqual([await countOf('secret-a'), await countOf('secret-c')], [0, before + 3]);
+  const { stderr } = await stop(command);
+  const clients = stderr.match(/(?<="client":")key [^"]+/g) ?? [];
+  const known = ['secret-a', 'secret-c'].map((key) => `key ${hash('sha256', key).slice(0, 8)}`);
+  assert.deepEqual([...new Set(clients)].sort(), known.sort());
 });
 
 test('reload: a wrong line keeps all old keys, and the log says which', async (t) => {

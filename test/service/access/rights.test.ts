@@ -1,5 +1,6 @@
 // What a key allows, what the service tells its holder, and what log and metrics say of it.
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -228,6 +229,9 @@ test('keys: the metrics count requests, refusals and bytes of each', async (t) =
   const [requests, refusals, received, answered] = (await read())('writer');
   assert.deepEqual([requests > 4, refusals, received], [true, 0, sent.length]);
   assert.ok(answered > created.bytes.length);
-  assert.deepEqual((await read())('3'), [0, 0, 0, 0]);
+  const unnamed = hash('sha256', 'secret-plain').slice(0, 8);
+  assert.deepEqual((await read())(unnamed), [0, 0, 0, 0]);
+  await service.request('GET', '/notes', { headers: { 'x-api-key': 'secret-plain' } });
+  assert.equal((await read())(unnamed)[0], 1);
   assert.equal((await read())('reader')[0], 4, 'the end of the stream is no request');
 });
