@@ -28,11 +28,21 @@ export function parseList(text: string): string[] {
 export function parseOrigins(text: string, name: string): string[] {
   const origins = parseList(text);
   for (const origin of origins) {
-    const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin;
-    if (!isOrigin || !/^https?:/.test(origin))
-      throw wrong(name, 'an origin such as https://example.com', origin);
+    const sent = originOf(origin);
+    if (!sent) throw wrong(name, 'an origin such as https://example.com or app://example', origin);
+    const rule = 'without capitals, default port, path or slash at its end';
+    if (sent !== origin) throw wrong(name, `${JSON.stringify(sent)}, ${rule}`, origin);
   }
   return origins;
+}
+
+/** Returns the origin of a page at `text`; `URL` knows none of extensions and apps. */
+function originOf(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // A host with a wildcard is an origin of no page.
+  if (!url?.host || url.host.includes('*')) return undefined;
+  if (url.origin === 'null') return `${url.protocol}//${url.host}`;
+  return /^https?:/.test(url.protocol) ? url.origin : undefined;
 }
 
 /** Returns a parser of whole numbers from `min` to `max`; its errors also offer `alternative`. */

@@ -1,9 +1,10 @@
 // What browsers may do on behalf of other sites, over HTTP. The tables are in the unit tests.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { send } from '../../support/http.ts';
 import { exchange, exchangeLast, requestText } from '../../support/raw.ts';
 import { expected } from '../../support/records.ts';
-import { startService } from '../../support/service.ts';
+import { optionsFor, startService } from '../../support/service.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 const SITE = 'https://app.example';
@@ -145,6 +146,34 @@ test('cors: an allowed origin reads every answer and writes', async (t) => {
     (await service.request('POST', '/notes', { json: NOTE, headers: other })).status,
     403,
   );
+});
+
+test('cors: extensions and apps read and write, if their origin is allowed', async (t) => {
+  const allowed = ['chrome-extension://abcdefghijklmnopabcdefghijklmnop', 'app://obsidian.md'];
+  const { corsOrigins } = optionsFor('--cors-origin', allowed.join());
+  const service = await startService(t, { corsOrigins });
+  const others = ['chrome-extension://ponmlkjihgfedcbaponmlkjihgfedcba', 'app://other', 'null'];
+  for (const origin of [...allowed, ...others]) {
+    const isAllowed = allowed.includes(origin);
+    for (const site of [{}, { 'sec-fetch-site': 'cross-site' }]) {
+      const headers = { origin, ...site };
+      const asks = { ...headers, 'access-control-request-method': 'POST' };
+      const answers = [
+        await send(service.url, 'OPTIONS', '/notes', { headers: asks }),
+        await service.request('POST', '/notes', { json: NOTE, headers }),
+        await service.request('GET', '/notes', { headers }),
+      ];
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [204, isAllowed ? 201 : 403, 200],
+      );
+      for (const [index, { headers: said }] of answers.entries()) {
+        const names = ['allow-origin', index === 0 ? 'allow-methods' : 'expose-headers'];
+        const [named, other] = names.map((name) => said[`access-control-${name}`]);
+        assert.deepEqual([named, other !== undefined], [isAllowed ? origin : undefined, isAllowed]);
+      }
+    }
+  }
 });
 
 test('cors: pages of an allowed origin put tags on notes and follow links', async (t) => {

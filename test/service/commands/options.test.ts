@@ -22,7 +22,12 @@ type Sample = readonly [string, keyof Options, Value, first: Given, second: Give
 
 const DB = { kind: 'file', name: 'notes.db' } as const;
 const MEMORY = { kind: 'memory', name: ':memory:' } as const;
-const TWO_ORIGINS = ['http://b.example:8080', 'https://xn--bcher-kva.example'];
+const ORIGINS = [
+  ...['http://b.example:8080', 'https://xn--bcher-kva.example', 'capacitor://localhost'],
+  ...['chrome-extension://abcdefghijklmnopabcdefghijklmnop', 'app://obsidian.md'],
+  ...['moz-extension://2c127fa4-62c7-7e4f-90e5-472b45eecfdc', 'app.v2+x://a:1'],
+  'safari-web-extension://9D6A2C30-5B7B-4B6E-9A54-1C8B2F0E7D11',
+];
 
 const SAMPLES: readonly Sample[] = [
   ['host', 'host', '127.0.0.1', ['127.0.0.2'], ['::1']],
@@ -36,7 +41,7 @@ const SAMPLES: readonly Sample[] = [
   ['socket', 'socket', undefined, ['a.sock'], ['x'.repeat(103)]],
   ['idle-timeout', 'idleTimeoutS', 5, ['1', 1], ['3600', 3_600]],
   ['allow-anonymous', 'allowAnonymous', false, ['true', true], ['0', false], true],
-  ['cors-origin', 'corsOrigins', [], ['http://a', ['http://a']], [`${TWO_ORIGINS}`, TWO_ORIGINS]],
+  ['cors-origin', 'corsOrigins', [], ['http://a', ['http://a']], [`${ORIGINS}`, ORIGINS]],
   ['body-limit', 'bodyLimitBytes', 1_048_576, ['1', 1], ['268435456', 268_435_456]],
   ['problem-base', 'problemBase', undefined, ['http://a.b/p'], ['HTTPS://A.B/p', 'https://a.b/p']],
   ['db-password-file', 'dbPasswordFile', undefined, ['a'], ['b']],
@@ -154,7 +159,9 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   'cors-origin': [
     ...['*', 'null', 'example.org', 'https://example.org/', 'https://EXAMPLE.org'],
     ...['https://example.org:443', 'ftp://example.org', 'https://me@example.org'],
-    ...['https://example.org,*', 'file:///tmp'],
+    ...['https://example.org,*', 'file:///tmp', 'file://', 'ws://example.org', 'data:a'],
+    ...['https://*.example.org', 'chrome-extension://*', 'chrome-extension:', 'app:obsidian.md'],
+    ...['chrome-extension://abc/', 'APP://obsidian.md', 'app://me@obsidian.md', 'app://a/b'],
   ],
   'base-url': WRONG_URLS,
   'problem-base': WRONG_URLS,
@@ -190,6 +197,24 @@ test('options: the message of a wrong value says where it is and what would be r
       error instanceof UsageError && error.message.startsWith(message);
     assert.throws(() => parseCommand(args, environment), says, message);
   }
+});
+
+test('options: the message of a wrong origin shows the one that browsers send', () => {
+  for (const [text, sent] of [
+    ['https://example.org/', 'https://example.org'],
+    ['https://Example.ORG', 'https://example.org'],
+    ['https://example.org:443/a?b#c', 'https://example.org'],
+    ['http://localhost:5173/', 'http://localhost:5173'],
+    ['https://bücher.example', 'https://xn--bcher-kva.example'],
+    ['chrome-extension://abc/index.html', 'chrome-extension://abc'],
+    ['App://obsidian.md', 'app://obsidian.md'],
+  ] as const) {
+    const rule = 'without capitals, default port, path or slash at its end';
+    const message = `--cors-origin takes "${sent}", ${rule}, not "${text}"`;
+    assert.throws(() => parseCommand(['--cors-origin', text], {}), { message }, text);
+  }
+  const message = /^NOTES_CORS_ORIGIN takes an origin such as \S+ or app:\S+, not "null"$/;
+  assert.throws(() => parseCommand([], { NOTES_CORS_ORIGIN: 'http://a,null' }), { message });
 });
 
 test('options: a name that is nearly right gets a suggestion', () => {
