@@ -14,8 +14,8 @@ const TEXTS: readonly (readonly [string, string, string])[] = [
   ['Vietnamese', 'Tiếng Việt, đường', 'tieng viet duong'],
   ['Greek', 'ΟΔΌΣ οδός ᾳ', 'οδοσ οδοσ α'],
   ['Cyrillic', 'Ёлка ЙОД', 'елка иод'],
-  ['Arabic', 'مُحَمَّد كتـــاب ﷲ', 'محمد كتاب الله'],
-  ['Hebrew', 'שָׁלוֹם', 'שלום'],
+  ['Arabic', 'مُحَمَّد كتـــاب ﷲ لَهُۥ', 'محمد كتاب الله له'],
+  ['Hebrew', 'שָׁלוֹם', 'שלומ'],
   ['Devanagari', 'हिन्दी', 'हिन्दी'],
   ['Chinese', '重跑gen-itgc后', '重跑 跑 gen itgc 后'],
   ['Japanese', '東京都へ。ガ行', '東京 京都 都へ へ ガ行 行'],
@@ -42,6 +42,79 @@ for (const [name, text, expected] of TEXTS) {
     assert.equal(indexedText(text).trim(), expected);
   });
 }
+
+/** Letters that stand for one; they do so inside a word, and their places remain right. */
+const SAME_LETTERS: Record<string, string> = {
+  'Arabic yeh': 'ي ی ى ئ',
+  'Arabic kaf': 'ك ک ڪ',
+  'Arabic heh': 'ه ہ ھ ة ۃ ە ۀ ۂ',
+  'Arabic alef': 'ا ٱ أ إ آ',
+  'Arabic hamza': 'ء ٴ',
+  'Hebrew kaf': 'כ ך',
+  'Hebrew mem': 'מ ם',
+  'Hebrew nun': 'נ ן',
+  'Hebrew pe': 'פ ף',
+  'Hebrew tsadi': 'צ ץ',
+  'Yiddish double vav': 'וו װ',
+  'Yiddish vav yod': 'וי ױ',
+  'Yiddish double yod': 'יי ײ',
+  'Syriac semkath': 'ܣ ܤ',
+  'Cyrillic ghe': 'г ґ Ґ',
+  'Latin d': 'd đ ð ꝺ Ð',
+  'Latin f': 'f ꝼ',
+  'Latin g': 'g ᵹ ꞡ',
+  'Latin h': 'h ħ',
+  'Latin k': 'k ꞣ',
+  'Latin l': 'l ł',
+  'Latin n': 'n ꞥ',
+  'Latin o': 'o ø',
+  'Latin r': 'r ꝛ ꞃ ꞧ',
+  'Latin s': 's ꞅ ꞩ ſ',
+  'Latin t': 't ꞇ',
+  'Latin ae': 'ae æ Ǽ',
+  'Latin oe': 'oe œ',
+  'Bengali khanda ta': 'ত্ ৎ ত্\u200d',
+  'Malayalam n': 'ന് ൻ ന്\u200d',
+  'Malayalam nn': 'ണ് ൺ',
+  'Malayalam r': 'ര് ർ',
+  'Malayalam l': 'ല് ൽ',
+  'Malayalam ll': 'ള് ൾ',
+  'Malayalam k': 'ക് ൿ',
+  'Devanagari nasals': 'हंस हँस',
+  'Devanagari nukta': 'ज ज़ ज़',
+  'Gurmukhi nukta': 'ਸ ਸ਼',
+  'Gujarati nukta': 'જ જ઼',
+  'digits of many scripts': '2027 ٢٠٢٧ ۲۰۲۷ २०२७ ২০২৭ ๒๐๒๗ ២០២៧ ２０２７ 𝟚𝟘𝟚𝟟 𞥒𞥐𞥒𞥗',
+};
+
+for (const [name, all] of Object.entries(SAME_LETTERS)) {
+  test(`search: words: the same letter: ${name}`, () => {
+    const [one = '', ...others] = all.split(' ');
+    for (const other of others) {
+      const folded = new FoldedText(`- ${other}x`);
+      folded.advance();
+      assert.equal(folded.textFrom(0), ` ${one}x `, other);
+      const end = folded.length - 2;
+      assert.deepEqual([folded.startOf(1), folded.endOf(end)], [2, 2 + other.length], other);
+    }
+  });
+}
+
+test('search: words: every digit is that of its value', () => {
+  const collator = new Intl.Collator('en', { usage: 'search', sensitivity: 'base' });
+  for (let point = 0x80; point < 0x20000; point += 1) {
+    const digit = String.fromCodePoint(point);
+    if (!/\p{Nd}/u.test(digit)) continue;
+    const word = indexedText(digit).trim();
+    assert.match(word, /^[0-9]$/, digit);
+    assert.equal(collator.compare(word, digit), 0, digit);
+  }
+});
+
+test('search: words: every apostrophe separates words', () => {
+  for (const apostrophe of ["'", '’', 'ʼ', 'ʻ', '＇'])
+    assert.equal(indexedText(`п${apostrophe}ять`), 'п ять ', apostrophe);
+});
 
 test('search: words: places are those in the original text', () => {
   const text = '㍿ ﾃﾞｽ cre\u0300me, 👍🏽x';

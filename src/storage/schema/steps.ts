@@ -277,5 +277,10 @@ CREATE TABLE note_words_position (
 INSERT INTO note_words_position (number) VALUES (0);
 `;
 
+/** More letters count as the same: before the first change, the index must be built again. */
+const SAME_LETTERS = `
+UPDATE note_words_position SET number = -1, id = NULL WHERE number > 0;
+`;
+
 /** The steps in order; step N brings a database from version N - 1 to version N. */
-export const STEPS: readonly string[] = [FIRST];
+export const STEPS: readonly string[] = [FIRST, SAME_LETTERS];

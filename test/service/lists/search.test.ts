@@ -14,6 +14,7 @@ const NOTES = [
   ['Milk', 'Buy bread. The milk is for the dessert.'],
   ['か', 'words in a row; gen-itgc と 한국어를 배운다'],
   ['ภาษาไทย', 'rows of words in 🍰 shops'],
+  ['کتاب‌های فارسی', 'ساعت ۲۰:۳۰؛ שלום, п’ять, шість ґав'],
 ];
 
 const FOUND: readonly [query: string, ids: readonly number[]][] = [
@@ -39,6 +40,11 @@ const FOUND: readonly [query: string, ids: readonly number[]][] = [
   ['국어', [4]],
   ['ไทย', [5]],
   ['🍰', [5]],
+  ['كتابهاي', [6]],
+  ['کتابہای فارسى', [6]],
+  ['20:30', [6]],
+  ['שלומ*', [6]],
+  ['пʼять гав', [6]],
   ['gen-itgc', [4]],
   ['itgc gen', [4]],
   ['"milk', [1, 3]],
