@@ -1,13 +1,11 @@
 // What the clients of each key have sent and received, for as long as the service has the key.
 import type { Outcome } from '../http/route.ts';
-import { labelsText, type Series } from './snapshot.ts';
-
-const UNUSED = { requests: 0, refusals: 0, received: 0, sent: 0 };
+import type { KeyCounts, Snapshot } from './snapshot.ts';
 
 /** Counts requests, refusals and bytes for each key. */
 export class KeyUsage {
   readonly #labels: () => readonly string[];
-  readonly #usages = new Map<string, typeof UNUSED>();
+  readonly #usages = new Map<string, KeyCounts>();
 
   /** `labels` returns those of all present keys. */
   constructor(labels: () => readonly string[]) {
@@ -18,24 +16,19 @@ export class KeyUsage {
   count({ exchange, stream }: Outcome): void {
     const { key, refusal } = exchange.admission;
     if (!key) return;
-    const usage = this.#usages.get(key.label) ?? { ...UNUSED };
-    if (usage.requests === 0) this.#usages.set(key.label, usage);
-    usage.sent += exchange.sentBytes;
+    const counts = this.#usages.get(key.label) ?? [0, 0, 0, 0];
+    if (counts[0] === 0) this.#usages.set(key.label, counts);
+    counts[3] += exchange.sentBytes;
     if (stream === 'ended') return;
-    usage.requests += 1;
-    usage.refusals += refusal ? 1 : 0;
-    usage.received += exchange.bytes.length;
+    counts[0] += 1;
+    counts[1] += refusal ? 1 : 0;
+    counts[2] += exchange.bytes.length;
   }
 
   /** Returns counts of the present keys that were used, and forgets all others. */
-  read(counts: readonly (keyof typeof UNUSED)[], direction = false): Series {
+  read(): Snapshot['keys'] {
     const present = new Set(this.#labels());
     for (const key of this.#usages.keys()) if (!present.has(key)) this.#usages.delete(key);
-    const series: Series = {};
-    for (const [key, usage] of this.#usages) {
-      for (const count of counts)
-        series[labelsText(direction ? { key, direction: count } : { key })] = usage[count];
-    }
-    return series;
+    return [...this.#usages];
   }
 }

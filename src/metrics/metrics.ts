@@ -62,7 +62,7 @@ export class Metrics {
   constructor(sources: MetricSources, shareMetrics: ShareMetrics) {
     this.#keyUsage = new KeyUsage(sources.keys);
     const readings = this.#readings(sources);
-    this.#collect = shareMetrics(() => takeSnapshot(readings));
+    this.#collect = shareMetrics(() => takeSnapshot(readings, this.#keyUsage.read()));
   }
 
   #readings({ threads, fileSizes, cache }: MetricSources): Readings {
@@ -72,9 +72,6 @@ export class Metrics {
       http_server_active_requests: () => this.#active,
       notes_streams_open: () => this.#streams,
       notes_http_refused_total: () => this.#refusals,
-      notes_key_requests_total: () => this.#keyUsage.read(['requests']),
-      notes_key_refusals_total: () => this.#keyUsage.read(['refusals']),
-      notes_key_bytes_total: () => this.#keyUsage.read(['received', 'sent'], true),
       notes_batch_items: () => this.#batchSizes.read(),
       notes_batch_duration_seconds: () => this.#batchDurations.read(),
       notes_batch_waiting: () => {

@@ -1,4 +1,5 @@
 // The table of all metrics, snapshots of their values, and the text of a snapshot for Prometheus.
+import { Turns } from '../http/turns.ts';
 
 /** All metrics by type, with their help texts. They follow the conventions of OpenTelemetry. */
 const METRICS = {
@@ -59,8 +60,33 @@ export type Readings = {
   readonly [name in MetricName]?: () => number | Series | Promise<number | Series>;
 };
 
-/** The values of metrics at one moment by name, representable in JSON. */
-export type Snapshot = Readonly<Record<string, Series>>;
+/** The counts of a key: requests, refusals, bytes received and bytes sent. */
+export type KeyCounts = [requests: number, refusals: number, received: number, sent: number];
+
+/** The metrics of keys: the index of each of their counts, and the labels after that of the key. */
+const KEY_METRICS: Readonly<Record<string, readonly (readonly [index: number, labels: string])[]>> =
+  {
+    notes_key_requests_total: [[0, '']],
+    notes_key_refusals_total: [[1, '']],
+    notes_key_bytes_total: [
+      [2, ',direction="received"'],
+      [3, ',direction="sent"'],
+    ],
+  };
+
+/** The values of metrics at one moment, representable in JSON. */
+export interface Snapshot {
+  readonly metrics: Readonly<Record<string, Series>>;
+  /** Those of keys, of which there may be thousands, without the text of each series. */
+  readonly keys: readonly (readonly [label: string, counts: KeyCounts])[];
+}
+
+/** What a process has counted before its first request. */
+export const EMPTY: Snapshot = { metrics: {}, keys: [] };
+
+/** The lines of the text that are formatted in one turn. */
+const LINES_PER_TURN = 2_000;
+const turns = new Turns();
 
 /** Shares the metrics that `own` reads; returns a function that reads those of all processes. */
 export type ShareMetrics = (own: () => Promise<Snapshot>) => () => Promise<Snapshot>;
@@ -77,7 +103,7 @@ export type Observe = (value: number) => void;
 /** A histogram; `bounds` are the inclusive upper bounds of the buckets, ascending. */
 export class Histogram {
   readonly #bounds: readonly number[];
-  readonly #all: { labels: Record<string, string>; counts: Float64Array; sum: number }[] = [];
+  readonly #all: { buckets: string[]; labels: string; counts: Float64Array; sum: number }[] = [];
 
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds;
@@ -87,9 +113,10 @@ export class Histogram {
   addSeries(labels: Record<string, string>): Observe {
     // Not cumulative; the last bucket has no upper bound.
     const counts = new Float64Array(this.#bounds.length + 1);
-    const series = { labels, counts, sum: 0 };
-    this.#all.push(series);
     const bounds = this.#bounds;
+    const buckets = [...bounds, '+Inf'].map((le) => `_bucket${labelsText({ ...labels, le })}`);
+    const series = { buckets, labels: labelsText(labels), counts, sum: 0 };
+    this.#all.push(series);
     return (value) => {
       let bucket = 0;
       while (value > (bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
@@ -100,35 +127,58 @@ export class Histogram {
 
   read(): Series {
     const values: Series = {};
-    for (const { labels, counts, sum } of this.#all) {
+    for (const { buckets, labels, counts, sum } of this.#all) {
       let count = 0;
-      for (const [bucket, each] of counts.entries()) {
-        count += each;
-        const le = this.#bounds[bucket] ?? '+Inf';
-        values[`_bucket${labelsText({ ...labels, le })}`] = count;
+      for (const [bucket, name] of buckets.entries()) {
+        count += counts[bucket] ?? 0;
+        values[name] = count;
       }
-      values[`_sum${labelsText(labels)}`] = sum;
-      values[`_count${labelsText(labels)}`] = count;
+      values[`_sum${labels}`] = sum;
+      values[`_count${labels}`] = count;
     }
     return values;
   }
 }
 
-/** Calls all readings, in their order. */
-export async function takeSnapshot(readings: Readings): Promise<Snapshot> {
+/** Calls all readings, in their order, and adds the counts of `keys`. */
+export async function takeSnapshot(
+  readings: Readings,
+  keys: Snapshot['keys'] = [],
+): Promise<Snapshot> {
   const entries = Object.entries(readings).map(async ([name, read]) => {
     const value = await read();
     return [name, typeof value === 'number' ? { '': value } : value] as const;
   });
-  return Object.fromEntries(await Promise.all(entries));
+  return { metrics: Object.fromEntries(await Promise.all(entries)), keys };
 }
 
-/** Combines the snapshots of several processes. */
-export function combine(snapshots: readonly Snapshot[]): Snapshot {
+/** Combines the snapshots of several processes, for the keys with these labels. */
+export async function combine(
+  snapshots: readonly Snapshot[],
+  labels: readonly string[],
+): Promise<Snapshot> {
   const combined: Record<string, Series> = {};
-  for (const [name, values] of snapshots.flatMap((snapshot) => Object.entries(snapshot))) {
-    const all = combined[name] ?? {};
-    combined[name] = all;
+  const present = new Set(labels);
+  const keys = new Map<string, KeyCounts>();
+  for (const snapshot of snapshots) {
+    addMetrics(combined, snapshot.metrics);
+    for (const [label, [requests, refusals, received, sent]] of snapshot.keys) {
+      const sums = keys.get(label) ?? [0, 0, 0, 0];
+      sums[0] += requests;
+      sums[1] += refusals;
+      sums[2] += received;
+      sums[3] += sent;
+      if (present.has(label)) keys.set(label, sums);
+    }
+    await turns.next();
+  }
+  return { metrics: combined, keys: [...keys] };
+}
+
+function addMetrics(sums: Record<string, Series>, metrics: Snapshot['metrics']): void {
+  for (const [name, values] of Object.entries(metrics)) {
+    const all = sums[name] ?? {};
+    sums[name] = all;
     // Of the event loops, the busiest counts.
     const add = name.startsWith('nodejs_eventloop_') ? Math.max : COMBINED[name];
     for (const [series, value] of Object.entries(values)) {
@@ -136,23 +186,36 @@ export function combine(snapshots: readonly Snapshot[]): Snapshot {
       all[series] = add && series in all ? add(before, value) : before + value;
     }
   }
-  return combined;
 }
 
 /** Returns what outlives a process: its histograms and counters. */
-export function countersOf(snapshot: Snapshot): Snapshot {
-  return Object.fromEntries(Object.entries(snapshot).filter(([name]) => !(name in METRICS.gauge)));
+export function countersOf({ metrics, keys }: Snapshot): Snapshot {
+  const counters = Object.entries(metrics).filter(([name]) => !(name in METRICS.gauge));
+  return { metrics: Object.fromEntries(counters), keys };
 }
 
-/** Returns a snapshot in the text format of Prometheus, version 0.0.4. */
-export function formatSnapshot(snapshot: Snapshot): string {
-  const metrics = Object.entries(METRICS).flatMap(([type, helpTexts]) =>
-    Object.entries(helpTexts).map(([name, help]) => {
-      const samples = Object.entries(snapshot[name] ?? {}).map(
-        ([series, value]) => `${name}${series} ${value}\n`,
-      );
-      return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.join('')}`;
-    }),
-  );
-  return metrics.join('\n');
+/** Resolves with a snapshot in the text format of Prometheus, version 0.0.4. */
+export async function formatSnapshot(snapshot: Snapshot): Promise<string> {
+  const pieces: string[] = [];
+  let lines: string[] = [];
+  for (const line of linesOf(snapshot)) {
+    lines.push(line);
+    if (lines.length < LINES_PER_TURN) continue;
+    pieces.push(lines.join('\n'));
+    lines = [];
+    await turns.next();
+  }
+  return [...pieces, ...lines, ''].join('\n');
+}
+
+function* linesOf({ metrics, keys }: Snapshot): Generator<string> {
+  for (const [type, helpTexts] of Object.entries(METRICS)) {
+    for (const [name, help] of Object.entries(helpTexts)) {
+      yield `# HELP ${name} ${help}\n# TYPE ${name} ${type}`;
+      for (const [series, value] of Object.entries(metrics[name] ?? {}))
+        yield `${name}${series} ${value}`;
+      for (const [index, labels] of KEY_METRICS[name] ?? [])
+        for (const [key, counts] of keys) yield `${name}{key="${key}"${labels}} ${counts[index]}`;
+    }
+  }
 }

@@ -9,7 +9,7 @@ import { type Keys, loadKeys } from '../guards/keys.ts';
 import { LocalRateLimiter, type Quota } from '../guards/rate-limit.ts';
 import type { Log } from '../log/log.ts';
 import { measureProcess } from '../metrics/process.ts';
-import { combine, countersOf, type Snapshot, takeSnapshot } from '../metrics/snapshot.ts';
+import { combine, countersOf, EMPTY, type Snapshot, takeSnapshot } from '../metrics/snapshot.ts';
 import { Child } from './child.ts';
 import { LeaseQueue } from './lease.ts';
 import type { LimiterCall } from './protocol.ts';
@@ -40,7 +40,7 @@ export class Supervisor {
   #port: number;
   #keys: Keys | undefined;
   /** The counters of all members that have ended. */
-  #endedMetrics: Snapshot = {};
+  #endedMetrics: Promise<Snapshot> = Promise.resolve(EMPTY);
   #own: ReturnType<typeof measureProcess> | undefined;
 
   /** Each process gets the arguments `args`. */
@@ -115,7 +115,9 @@ export class Supervisor {
       this.#members.delete(member);
       this.#serving.delete(member);
       this.#leases.release(member);
-      this.#endedMetrics = countersOf(combine([this.#endedMetrics, member.metrics]));
+      this.#endedMetrics = this.#endedMetrics.then((ended) =>
+        this.#combine([ended, countersOf(member.metrics)]),
+      );
     });
     this.#members.add(member);
     try {
@@ -164,8 +166,15 @@ export class Supervisor {
   async #collectMetrics(): Promise<Snapshot> {
     this.#own ??= measureProcess();
     await Promise.all([...this.#serving].map((member) => member.updateMetrics()));
+    // At the same moment, so that a process that ends meanwhile counts once.
     const last = [...this.#serving].map(({ metrics }) => metrics);
-    return combine([...last, this.#endedMetrics, await takeSnapshot(this.#own.readings)]);
+    const ended = this.#endedMetrics;
+    return this.#combine([...last, await ended, await takeSnapshot(this.#own.readings)]);
+  }
+
+  #combine(snapshots: readonly Snapshot[]): Promise<Snapshot> {
+    const labels = (this.#keys?.entries ?? []).map(({ label }) => label);
+    return combine(snapshots, labels);
   }
 
   async #pingAll(): Promise<void> {

@@ -227,7 +227,7 @@ test('keys: the metrics count requests, refusals and bytes of each', async (t) =
   stream.close();
   await until(async () => (await read())('reader')[3] === before[3] + stream.text().length);
   const [requests, refusals, received, answered] = (await read())('writer');
-  assert.deepEqual([requests > 4, refusals, received], [true, 0, sent.length]);
+  assert.deepEqual([requests >= 4, refusals, received], [true, 0, sent.length]);
   assert.ok(answered > created.bytes.length);
   const unnamed = hash('sha256', 'secret-plain').slice(0, 8);
   assert.deepEqual((await read())(unnamed), [0, 0, 0, 0]);
