@@ -40,7 +40,8 @@ export function reportUnknown(
     field: at ? `${at.slice(1)}.${shown}` : shown,
     ...(at === undefined ? { in: 'query' } : { in: 'body', pointer }),
     code: 'unknown',
-    detail: `is not known${suggestion(shown, names)}`,
+    // Some clients write `tag[]` or `tag[0]` for one of several values.
+    detail: `is not known${suggestion(shown.replace(/\[.*/, ''), names)}`,
   });
 }
 
@@ -103,7 +104,8 @@ function toViolation(error: SchemaError): Violation {
 
 const RULES: Readonly<Record<string, (params: SchemaError['params']) => string>> = {
   required: () => 'is required',
-  type: ({ type }) => `must be ${/^[aio]/.test(`${type}`) ? 'an' : 'a'} ${type}`,
+  type: ({ type }) =>
+    `must be ${/^[aio]/.test(`${type}`) ? 'an' : 'a'} ${[type].flat().join(' or ')}`,
   minimum: ({ limit }) => `must be at least ${limit}`,
   maximum: ({ limit }) => `must be at most ${limit}`,
   minLength: ({ limit }) =>

@@ -40,22 +40,29 @@ export function linkRoutes(link: Link, links: Links): Route[] {
   }
 }
 
+/** A list of ids or names in a body; null counts as not given. */
+type EndList = readonly (number | string)[] | null | undefined;
+
 /** Returns the links that bodies list, by id or name; undefined if none has them. Throws 422. */
 export function linksIn(
   link: Link | undefined,
   bodies: readonly Members[],
   format: BodyFormat,
+  areNew = false,
 ): readonly NewLink[] | undefined {
   if (!link) return undefined;
   const { member, byName } = link;
   const violations: Violation[] = [];
   let links: NewLink[] | undefined;
-  for (const [row, { [member]: ids, [byName.member]: names }] of bodies.entries()) {
-    if (ids && names) {
+  for (const [row, body] of bodies.entries()) {
+    const [ids, names] = [body[member], body[byName.member]] as readonly EndList[];
+    // Some generated clients send empty lists for what was never set.
+    const isUnset = areNew && ids?.length === 0 && names?.length === 0;
+    if (ids && names && !isUnset) {
       const detail = `must not be combined with ${member}; leave out one of the two`;
       violations.push(violationAt(row, [byName.member], format, 'oneOf', detail));
     }
-    const ends = (ids ?? names) as readonly (number | string)[] | undefined;
+    const ends = ids ?? names;
     if (!ends) continue;
     links ??= [];
     for (const end of ends) links.push([row, end]);

@@ -39,7 +39,8 @@ export function checkListQuery(query: ListQuery, sent: URLSearchParams): void {
   const violations: Violation[] = [];
   const refuse = (field: string, code: string, detail: string) =>
     violations.push({ field, in: 'query', code, detail });
-  const [position = '', second] = POSITIONS.filter((name) => sent.has(name));
+  const isGiven = (name: string) => sent.has(name) && (name !== 'offset' || query.offset > 0);
+  const [position = '', second] = POSITIONS.filter(isGiven);
   if (second) refuse(second, 'oneOf', `must not be combined with ${position}`);
   if (orderOf(query) === 'rank') {
     if (q === undefined) refuse('order', 'dependentRequired', 'must not be rank without q');

@@ -72,7 +72,7 @@ class Records {
 
   async #store({ parameters, headers, body, call }: RecordInput, path: string): Promise<Created> {
     const bodies = (call.format === 'lines' ? body : [body]) as readonly Members[];
-    const links = linksIn(this.#link, bodies, call.format);
+    const links = linksIn(this.#link, bodies, call.format, true);
     // Before anything is stored: a request must not be refused in the middle.
     const charge = Math.floor(bodies.length / LINES_PER_REQUEST);
     if (charge > 0) await call.charge(charge);

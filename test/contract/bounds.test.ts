@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { operations } from '../../src/contract/generated.js';
+import { parseJson } from '../../src/http/body/json.ts';
 import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
 import { MAX_KEY } from '../../src/storage/lists/request.ts';
 import { at, IGNORED, resolve } from '../support/contract.ts';
@@ -93,8 +94,8 @@ const DEMANDED: Record<string, Record<string, Schema>> = {
   getNote: { ...NOTE_FIELDS, ...includes('tag_ids', 'tags', 'times', 'etag') },
   getTag: { ...TAG_FIELDS, ...includes('notes_count', 'times', 'etag') },
   getComment: { ...COMMENT_FIELDS, ...includes('times', 'etag') },
-  getLivez: { verbose: { enum: ['', '1', 'true'] } },
-  getReadyz: { verbose: { enum: ['', '1', 'true'] } },
+  getLivez: { verbose: { pattern: '^(?:1|true)?$' } },
+  getReadyz: { verbose: { pattern: '^(?:1|true)?$' } },
   runCounter: { workers: { minimum: 1, maximum: 16 }, count: { minimum: 1, maximum: 1_000 } },
   runSemaphore: {
     task_ids: { maxItems: 50 },
@@ -189,14 +190,14 @@ test('bounds: lines of records and idempotency keys', () => {
     assert.deepEqual(rulesAt(`/components/schemas/${name}`), { minItems: 1, maxItems: 500 });
 });
 
-test('bounds: null is refused in every member of every body', () => {
-  // The JSON reader turns integers that are written as floats into null.
+test('bounds: an integer that is written as a float is refused in every member', () => {
+  const float = parseJson(Buffer.from('4.0'));
   for (const operation of operations) {
     const { id, body } = operation;
     if (!body) continue;
     for (const place of Object.keys(inputOf(operation))) {
       const [name = '', inside] = place.split('/');
-      body.validateFully({ [name]: inside ? [null] : null });
+      body.validateFully({ [name]: inside ? [float] : float });
       const refused = body.validateFully.errors?.some(({ instancePath, keyword }) => {
         return instancePath === (inside ? `/${name}/0` : `/${name}`) && keyword === 'type';
       });

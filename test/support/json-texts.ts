@@ -14,7 +14,7 @@ export interface JsonTexts {
   ])[];
 }
 
-const INTEGER_AS_FLOAT = { value: null };
+const INTEGER_AS_FLOAT = { value: Number.POSITIVE_INFINITY };
 
 /** Nested brackets. */
 export function nested(levels: number, open = '[', close = ']'): string {

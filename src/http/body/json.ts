@@ -10,7 +10,7 @@ export const MAX_PARTS = 100_000;
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
-/** Parses JSON; `4.0`, `4e0` and `1e999` become null, which no schema accepts. Throws 400. */
+/** Parses JSON; `4.0`, `4e0` and `1e999` become Infinity, which no schema accepts. Throws 400. */
 export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
   if (bytes.length === 0)
     throw new Problem('bad-request', `${subject} is empty; a JSON text is expected.`);
@@ -30,7 +30,7 @@ export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
   }
 }
 
-/** Limits nesting and parts. Replaces only whole tokens, so that an invalid text stays invalid. */
+/** Limits nesting and parts. Replaces whole tokens after a space: an invalid text stays invalid. */
 function checkTokens(text: string, subject: string): string {
   const kept: string[] = [];
   let copied = 0;
@@ -68,7 +68,7 @@ function checkTokens(text: string, subject: string): string {
   }
   if (parts > MAX_PARTS)
     throw new Problem('bad-request', `${subject} has too many arrays, objects and members.`);
-  return copied === 0 ? text : [...kept, text.slice(copied)].join('null');
+  return copied === 0 ? text : [...kept, text.slice(copied)].join(' 1e999');
 }
 
 function isDigit(character = ''): boolean {

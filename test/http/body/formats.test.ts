@@ -138,7 +138,7 @@ test('lines: blank ones, ends of lines and numbers', async () => {
     ['1\r\n2\r\n', [1, 2]],
     ['\n\n1\n \n\t2 \n\n', [1, 2]],
     [' {"a": "b\\nc"} \n[]', [{ a: 'b\nc' }, []]],
-    ['4.0\n4.5', [null, 4.5]],
+    ['4.0\n4.5', [Number.POSITIVE_INFINITY, 4.5]],
     ['1\n2\n3\n4\n5\n6\n7\nx', [1, 2, 3, 4, 5, 6]],
     ['1 2', 'Line 0 (counted from 0) is not valid JSON.'],
     ['\n1\n\n{\n}', 'Line 1 (counted from 0) is not valid JSON.'],

@@ -36,8 +36,9 @@ const ON_ALL_LISTS: readonly Refused[] = [
   ...KEYS,
   ['after=1&before=5', 'before', ...ONE_POSITION('after')],
   ['before=5&after=1', 'before', ...ONE_POSITION('after')],
-  ['offset=0&after=1', 'after', ...ONE_POSITION('offset')],
-  ['%6Fffset=0&before=1', 'before', ...ONE_POSITION('offset')],
+  ['offset=1&after=1', 'after', ...ONE_POSITION('offset')],
+  ['%6Fffset=1&before=1', 'before', ...ONE_POSITION('offset')],
+  ['offset=0&after=1&before=5', 'before', ...ONE_POSITION('after')],
   ['order=id&order=id', 'order', ...ONCE],
 ];
 
@@ -71,6 +72,7 @@ const ON_NOTES: readonly Refused[] = [
   ['include=times,snippet', 'include', 'dependentRequired', 'must not contain snippet without q'],
   ['q=a&after=1', 'after', 'oneOf', BY_RANK],
   ['q=a&before=1&order=rank', 'before', 'oneOf', BY_RANK],
+  ['q=a&offset=0&after=1', 'after', 'oneOf', BY_RANK],
   ['q=a&q=a', 'q', ...ONCE],
   ['q=', 'q', 'minLength', 'must not be empty'],
   [`q=${'a'.repeat(501)}`, 'q', 'maxLength', 'must have at most 500 characters'],
@@ -116,6 +118,19 @@ test('list parameters: values that are not among the known ones are 422', async 
     for (const query of ['include=x', 'include=snippet', 'include=times&include=x'])
       assert.equal((await service.request('GET', `${path}?${query}`)).status, 422, path + query);
   }
+});
+
+test('list parameters: generated clients send the default offset beside a key', async () => {
+  for (const path of LISTS)
+    for (const key of ['after=1', 'before=3', 'after=0&order=-updated']) {
+      const plain = await service.request('GET', `${path}?${key}`);
+      const { status, text, headers } = await service.request('GET', `${path}?offset=0&${key}`);
+      assert.deepEqual(
+        [status, text, headers.link],
+        [200, plain.text, plain.headers.link],
+        path + key,
+      );
+    }
 });
 
 test('list parameters: up to ten tags, and names up to their bounds', async () => {

@@ -113,6 +113,49 @@ async function checkRoundTrip(service: Target): Promise<void> {
   assert.deepEqual(await allTags(service), ['twice', 'one', 'twice', 'more']);
 }
 
+/** Generated clients send null, or empty lists of both, for what was never set. */
+async function checkUnset(service: Target): Promise<void> {
+  const { send, etagOf, post } = clientOf(service);
+  const unset = [{ tags: null }, { tag_ids: null }, { tag_ids: null, tags: null }] as const;
+  const empty = { tag_ids: [], tags: [] };
+  for (const each of [...unset, empty]) await post({ json: { ...NOTE, ...each } });
+  await post({ json: { ...NOTE, tags: ['a'], tag_ids: null } });
+  const named = { ...NOTE, tags: ['a'] };
+  await post(lines({ ...NOTE, ...empty }, { ...named, tag_ids: null }, { ...NOTE, tags: null }));
+  const sets = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map((note) => namesOf(service, note)));
+  assert.deepEqual(sets, [[], [], [], [], ['a'], [], ['a'], []]);
+
+  const etag = await etagOf(5);
+  for (const json of unset)
+    assert.equal((await send('PATCH', '/notes/5', 200, { json })).headers.etag, etag);
+  for (const json of unset) {
+    await send('PATCH', '/notes/5', 200, { json: { title: 'c', ...json } });
+    await send('PUT', '/notes/5', 200, { json: { ...NOTE, ...json } });
+  }
+  // They would remove tags that nobody meant to remove.
+  for (const method of ['PUT', 'PATCH']) {
+    const { json } = await send(method, '/notes/5', 422, { json: { ...NOTE, ...empty } });
+    assert.equal(json.errors[0].pointer, '#/tags');
+  }
+  await post({ json: { ...NOTE, tag_ids: [1], tags: [] } }, 422);
+  const both = await post(lines(NOTE, { ...NOTE, tag_ids: [], tags: ['a'] }), 422);
+  assert.equal(both.json.errors[0].pointer, '#/1/tags');
+  // It is no integer, and no null either.
+  for (const member of ['tags', 'tag_ids'])
+    for (const [method, path] of [
+      ['POST', '/notes'],
+      ['PUT', '/notes/5'],
+      ['PATCH', '/notes/5'],
+    ] as const) {
+      const body = `{"title":"c","body":"b","${member}":4.0}`;
+      const { json } = await send(method, path, 422, { body });
+      assert.equal(json.detail, `${member} must be an array or null.`);
+    }
+  await send('PATCH', '/notes/5', 200, { json: { title: 'c', tags: ['b'], tag_ids: null } });
+  assert.deepEqual(await namesOf(service, 5), ['b']);
+  assert.deepEqual(await allTags(service), ['a', 'b']);
+}
+
 async function checkRefusals(service: Target): Promise<void> {
   const { send, state, etagOf, post } = clientOf(service);
   const tagged = { ...NOTE, tags: ['first', 'second'] };
@@ -232,6 +275,7 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS)) {
   for (const [name, check] of Object.entries({
     'created with notes': checkWrites,
     'read, edited and sent back': checkRoundTrip,
+    'null, and two empty lists': checkUnset,
     'a refused or repeated request creates none': checkRefusals,
     'reported before the links': checkFeed,
     'created once, whoever writes at the same time': checkConcurrency,
@@ -249,7 +293,8 @@ test('tags by name: bounds', async (t) => {
     [counted(101), '#/tags', 'maxItems'],
     [Array.from({ length: 100_000 }, (_, index) => `${index}`), '#/tags', 'maxItems'],
     [['a', 'b', 'a'], '#/tags', 'uniqueItems'],
-    [null, '#/tags', 'type'],
+    [1, '#/tags', 'type'],
+    [[null], '#/tags/0', 'type'],
     ['a', '#/tags', 'type'],
     [[1], '#/tags/0', 'type'],
     [[['a']], '#/tags/0', 'type'],
