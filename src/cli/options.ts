@@ -59,7 +59,7 @@ export function readOptions<Declared extends Declarations>(
     const variables = flags[flag] === undefined ? [variableOf(flag), variable] : [];
     // An empty variable counts as not set.
     const source = variables.find((each) => environment[each]);
-    const text = source ? environment[source] : (flags[flag] ?? byDefault);
+    const text = source ? readVariable(environment, source) : (flags[flag] ?? byDefault);
     return [key, text === undefined ? undefined : parse(String(text), source ?? `--${flag}`)];
   });
   return Object.fromEntries(entries) as Parsed<Declared>;
@@ -95,7 +95,7 @@ export function passwordIn(
   environment: NodeJS.ProcessEnv,
   file: string | undefined,
 ): string | undefined {
-  const { NOTES_DB_PASSWORD: password } = environment;
+  const password = readVariable(environment, 'NOTES_DB_PASSWORD');
   if (file !== undefined && (file === '' || password))
     throw new UsageError(
       '--db-password-file must not be empty, nor be given together with NOTES_DB_PASSWORD',
@@ -105,10 +105,12 @@ export function passwordIn(
 
 function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
   const { host, rateLimit, processes, maxThreads, apiKeysFile, allowAnonymous, db } = parsed;
-  const keys = environment.NOTES_API_KEYS ?? '';
+  const keys = readVariable(environment, 'NOTES_API_KEYS');
   const apiKeys = parseList(keys);
   if (keys && (apiKeys.length === 0 || !apiKeys.every((key) => KEY.test(key))))
-    throw new UsageError('NOTES_API_KEYS takes keys of visible ASCII, separated by commas');
+    throw new UsageError(
+      'NOTES_API_KEYS takes keys of visible ASCII, not in quotes, separated by commas',
+    );
   if (processes > 1 && db.kind === 'memory')
     throw new UsageError(
       '--processes needs a file or a cluster: processes cannot share a database in memory',
@@ -126,6 +128,16 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
     rateLimit: limit === 'off' ? undefined : limit,
     maxThreads: Math.max(MIN_THREADS, Math.floor(maxThreads / processes)),
   };
+}
+
+/** Returns a variable, or ''. Throws {@link UsageError} if quotes of an env file are part of it. */
+function readVariable(environment: NodeJS.ProcessEnv, name: string): string {
+  const value = environment[name] ?? '';
+  if (/^\s*(["']).*\1\s*$/s.test(value))
+    throw new UsageError(
+      `${name} has quotes around its value, which would be part of it: leave them out`,
+    );
+  return value;
 }
 
 function variableOf(flag: string): string {

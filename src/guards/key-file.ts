@@ -7,8 +7,8 @@ import { READ_ERRORS } from '../read-errors.ts';
 import { suggestion } from '../suggestion.ts';
 import { parseTime } from '../time.ts';
 
-/** Visible ASCII without commas, which fits into a header and into a list. */
-export const KEY = /^[!-+\--~]+$/;
+/** Visible ASCII without commas, which fits into a header and into a list, and not in quotes. */
+export const KEY = /^(?!(["']).*\1$)[!-+\--~]+$/;
 
 /** Where keys come from: texts, and a file with one key and its attributes on each line. */
 export interface KeySource {
@@ -95,7 +95,7 @@ function isSkipped(line: string): boolean {
 
 function parseLine(line: string): [key: string, attributes: Attributes] {
   const [key = '', ...texts] = line.split(/\s+/);
-  if (!KEY.test(key)) throw new Error('a key is visible ASCII without commas');
+  if (!KEY.test(key)) throw new Error('a key is visible ASCII without commas, not in quotes');
   if (Object.keys(ATTRIBUTES).some((name) => key.startsWith(`${name}=`)))
     throw new Error('the key must come before its attributes');
   return [key, parseAttributes(texts)];

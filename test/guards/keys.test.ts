@@ -79,7 +79,12 @@ const WRONG: readonly (readonly [name: string, text: string | Buffer, message: R
   ['nothing', '', /contains no key$/],
   ['comments alone', '# a\n\n#b\n', /contains no key$/],
   ['a key with a blank', 'good\nsec ret\n', /^line 2 of .*: only name=, access=, expires= may/],
-  ['a key with a comma', 'sec,ret', /^line 1 of .*: a key is visible ASCII without commas$/],
+  [
+    'a key with a comma',
+    'sec,ret',
+    /^line 1 of .*: a key is visible ASCII without commas, not in quotes$/,
+  ],
+  ['a key in quotes', 'good\n"secret"', /^line 2 of .*: a key is .* not in quotes$/],
   ['a key that is not ASCII', 'good\ngood\nsecr\u00e9t', /^line 3 of /],
   ['bytes', Buffer.from([1, 2, 3, 0xff]), /^line 1 of /],
 ];

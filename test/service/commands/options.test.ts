@@ -304,9 +304,28 @@ test('options: NOTES_API_KEYS is a list of visible ASCII', () => {
   const keys = (text: string) => options([], { NOTES_API_KEYS: text }).apiKeys;
   assert.deepEqual(keys('one, two ,,three=+/!~'), ['one', 'two', 'three=+/!~']);
   assert.deepEqual(keys(''), []);
-  for (const text of [',', ' ', 'a b', 'ä', 'a\u0000b', 'good,b\tad'])
+  assert.deepEqual(keys('a"b,"c'), ['a"b', '"c']);
+  for (const text of [',', ' ', '"a",b', "a,'b',c", 'a b', 'ä', 'a\u0000b', 'good,b\tad'])
     assert.throws(() => keys(text), /^UsageError: NOTES_API_KEYS /, text);
   assert.throws(() => options(['--api-keys', 'x']), UsageError);
+});
+
+test('options: a variable with quotes around its value is refused, and not quoted', () => {
+  const wrong = 'has quotes around its value, which would be part of it: leave them out';
+  const names = [...SAMPLES.map(([flag]) => variable(flag)), 'HOST', 'PORT', 'NOTES_API_KEYS'];
+  for (const name of [...names, 'NOTES_DB_PASSWORD']) {
+    for (const text of ['"s3cret"', "'s3cret'", '"s3cret"\r', '""', '"s3cret","s3cret"']) {
+      const message = `${name} ${wrong}`;
+      assert.throws(() => options([], { [name]: text }), { name: 'UsageError', message });
+    }
+  }
+  const args = ['export', '--db', 'rqlite://a:1'];
+  const environment = { NOTES_DB_PASSWORD: '"s3cret"' };
+  assert.throws(() => parseCommand(args, environment), /^UsageError: NOTES_DB_PASSWORD has quotes/);
+  assert.throws(
+    () => parseCommand(['export'], { NOTES_DB: "'a.db'" }),
+    /^UsageError: NOTES_DB has/,
+  );
 });
 
 test('options: the rate limit is off on loopback, else 600', () => {
