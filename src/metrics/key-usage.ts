@@ -1,11 +1,12 @@
 // What the clients of each key have sent and received, for as long as the service has the key.
 import type { Outcome } from '../http/route.ts';
-import type { KeyCounts, Snapshot } from './snapshot.ts';
+import type { KeyCounts } from './snapshot.ts';
 
 /** Counts requests, refusals and bytes for each key. */
 export class KeyUsage {
   readonly #labels: () => readonly string[];
-  readonly #usages = new Map<string, KeyCounts>();
+  /** Requests, refusals, bytes received and bytes sent. */
+  #usages = new Map<string, [number, number, number, number]>();
 
   /** `labels` returns those of all present keys. */
   constructor(labels: () => readonly string[]) {
@@ -26,9 +27,15 @@ export class KeyUsage {
   }
 
   /** Returns counts of the present keys that were used, and forgets all others. */
-  read(): Snapshot['keys'] {
+  read(): readonly KeyCounts[] {
+    const present = this.ofPresent([...this.#usages]);
+    if (present.length < this.#usages.size) this.#usages = new Map(present);
+    return present;
+  }
+
+  /** Returns the counts of the keys that are present. */
+  ofPresent<Counts extends KeyCounts>(counts: readonly Counts[]): Counts[] {
     const present = new Set(this.#labels());
-    for (const key of this.#usages.keys()) if (!present.has(key)) this.#usages.delete(key);
-    return [...this.#usages];
+    return counts.filter(([label]) => present.has(label));
   }
 }

@@ -117,7 +117,9 @@ export class Metrics {
   }
 
   async exposition(): Promise<string> {
-    return formatSnapshot(await this.#collect());
+    const { metrics, keys } = await this.#collect();
+    // Other processes may still count what a key has done that was removed.
+    return formatSnapshot({ metrics, keys: this.#keyUsage.ofPresent(keys) });
   }
 
   close(): void {

@@ -60,31 +60,27 @@ export type Readings = {
   readonly [name in MetricName]?: () => number | Series | Promise<number | Series>;
 };
 
-/** The counts of a key: requests, refusals, bytes received and bytes sent. */
-export type KeyCounts = [requests: number, refusals: number, received: number, sent: number];
+/** The metric and the further labels of each count of a key. */
+const KEY_METRICS = [
+  ['notes_key_requests_total', ''],
+  ['notes_key_refusals_total', ''],
+  ['notes_key_bytes_total', ',direction="received"'],
+  ['notes_key_bytes_total', ',direction="sent"'],
+] as const;
 
-/** The metrics of keys: the index of each of their counts, and the labels after that of the key. */
-const KEY_METRICS: Readonly<Record<string, readonly (readonly [index: number, labels: string])[]>> =
-  {
-    notes_key_requests_total: [[0, '']],
-    notes_key_refusals_total: [[1, '']],
-    notes_key_bytes_total: [
-      [2, ',direction="received"'],
-      [3, ',direction="sent"'],
-    ],
-  };
+/** The counts of a key, in the order of KEY_METRICS. */
+export type KeyCounts = readonly [label: string, counts: readonly number[]];
 
 /** The values of metrics at one moment, representable in JSON. */
 export interface Snapshot {
   readonly metrics: Readonly<Record<string, Series>>;
-  /** Those of keys, of which there may be thousands, without the text of each series. */
-  readonly keys: readonly (readonly [label: string, counts: KeyCounts])[];
+  /** Apart, and without the text of each series, because there may be 10,000 keys. */
+  readonly keys: readonly KeyCounts[];
 }
 
-/** What a process has counted before its first request. */
-export const EMPTY: Snapshot = { metrics: {}, keys: [] };
+/** That of a process that has counted nothing. */
+export const NO_METRICS: Snapshot = { metrics: {}, keys: [] };
 
-/** The lines of the text that are formatted in one turn. */
 const LINES_PER_TURN = 2_000;
 const turns = new Turns();
 
@@ -141,10 +137,7 @@ export class Histogram {
 }
 
 /** Calls all readings, in their order, and adds the counts of `keys`. */
-export async function takeSnapshot(
-  readings: Readings,
-  keys: Snapshot['keys'] = [],
-): Promise<Snapshot> {
+export async function takeSnapshot(readings: Readings, keys: readonly KeyCounts[] = []) {
   const entries = Object.entries(readings).map(async ([name, read]) => {
     const value = await read();
     return [name, typeof value === 'number' ? { '': value } : value] as const;
@@ -152,40 +145,29 @@ export async function takeSnapshot(
   return { metrics: Object.fromEntries(await Promise.all(entries)), keys };
 }
 
-/** Combines the snapshots of several processes, for the keys with these labels. */
-export async function combine(
-  snapshots: readonly Snapshot[],
-  labels: readonly string[],
-): Promise<Snapshot> {
+/** Combines the snapshots of several processes. */
+export async function combine(snapshots: readonly Snapshot[]): Promise<Snapshot> {
   const combined: Record<string, Series> = {};
-  const present = new Set(labels);
-  const keys = new Map<string, KeyCounts>();
+  const keys = new Map<string, readonly number[]>();
   for (const snapshot of snapshots) {
-    addMetrics(combined, snapshot.metrics);
-    for (const [label, [requests, refusals, received, sent]] of snapshot.keys) {
-      const sums = keys.get(label) ?? [0, 0, 0, 0];
-      sums[0] += requests;
-      sums[1] += refusals;
-      sums[2] += received;
-      sums[3] += sent;
-      if (present.has(label)) keys.set(label, sums);
+    for (const [name, values] of Object.entries(snapshot.metrics)) {
+      const all = combined[name] ?? {};
+      combined[name] = all;
+      // Of the event loops, the busiest counts.
+      const add = name.startsWith('nodejs_eventloop_') ? Math.max : COMBINED[name];
+      for (const [series, value] of Object.entries(values)) {
+        const before = all[series] ?? 0;
+        all[series] = add && series in all ? add(before, value) : before + value;
+      }
+    }
+    for (const [label, counts] of snapshot.keys) {
+      const before = keys.get(label) ?? [];
+      const sums = counts.map((count, index) => count + (before[index] ?? 0));
+      keys.set(label, sums);
     }
     await turns.next();
   }
   return { metrics: combined, keys: [...keys] };
-}
-
-function addMetrics(sums: Record<string, Series>, metrics: Snapshot['metrics']): void {
-  for (const [name, values] of Object.entries(metrics)) {
-    const all = sums[name] ?? {};
-    sums[name] = all;
-    // Of the event loops, the busiest counts.
-    const add = name.startsWith('nodejs_eventloop_') ? Math.max : COMBINED[name];
-    for (const [series, value] of Object.entries(values)) {
-      const before = all[series] ?? 0;
-      all[series] = add && series in all ? add(before, value) : before + value;
-    }
-  }
 }
 
 /** Returns what outlives a process: its histograms and counters. */
@@ -201,21 +183,23 @@ export async function formatSnapshot(snapshot: Snapshot): Promise<string> {
   for (const line of linesOf(snapshot)) {
     lines.push(line);
     if (lines.length < LINES_PER_TURN) continue;
-    pieces.push(lines.join('\n'));
+    pieces.push(lines.join(''));
     lines = [];
     await turns.next();
   }
-  return [...pieces, ...lines, ''].join('\n');
+  return [...pieces, ...lines].join('');
 }
 
 function* linesOf({ metrics, keys }: Snapshot): Generator<string> {
   for (const [type, helpTexts] of Object.entries(METRICS)) {
     for (const [name, help] of Object.entries(helpTexts)) {
-      yield `# HELP ${name} ${help}\n# TYPE ${name} ${type}`;
+      yield `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
       for (const [series, value] of Object.entries(metrics[name] ?? {}))
-        yield `${name}${series} ${value}`;
-      for (const [index, labels] of KEY_METRICS[name] ?? [])
-        for (const [key, counts] of keys) yield `${name}{key="${key}"${labels}} ${counts[index]}`;
+        yield `${name}${series} ${value}\n`;
+      for (const [index, [metric, labels]] of KEY_METRICS.entries()) {
+        if (metric !== name) continue;
+        for (const [key, counts] of keys) yield `${name}{key="${key}"${labels}} ${counts[index]}\n`;
+      }
     }
   }
 }

@@ -2,7 +2,7 @@
 // supervisor process holds this state, and the others call it.
 import { LocalRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
 import type { KeyEntry } from '../http/exchange.ts';
-import { EMPTY, type ShareMetrics, type Snapshot } from '../metrics/snapshot.ts';
+import { NO_METRICS, type ShareMetrics, type Snapshot } from '../metrics/snapshot.ts';
 import { Batcher } from '../storage/batches/batcher.ts';
 import type { Database } from '../storage/database.ts';
 import { Channel, type Port } from './channel.ts';
@@ -32,7 +32,7 @@ export function joinSupervisor(
   functions: Pick<MemberFunctions, 'listen' | 'reloadKeys' | 'close'>,
 ): Siblings {
   let database: Database | undefined;
-  let metrics: () => Promise<Snapshot> = async () => EMPTY;
+  let metrics: () => Promise<Snapshot> = async () => NO_METRICS;
   const supervisor = new Channel<SupervisorFunctions>(port, {
     ...functions,
     leaseWanted: () => lease.releaseWhenIdle(),

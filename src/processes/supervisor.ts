@@ -9,7 +9,13 @@ import { type Keys, loadKeys } from '../guards/keys.ts';
 import { LocalRateLimiter, type Quota } from '../guards/rate-limit.ts';
 import type { Log } from '../log/log.ts';
 import { measureProcess } from '../metrics/process.ts';
-import { combine, countersOf, EMPTY, type Snapshot, takeSnapshot } from '../metrics/snapshot.ts';
+import {
+  combine,
+  countersOf,
+  NO_METRICS,
+  type Snapshot,
+  takeSnapshot,
+} from '../metrics/snapshot.ts';
 import { Child } from './child.ts';
 import { LeaseQueue } from './lease.ts';
 import type { LimiterCall } from './protocol.ts';
@@ -40,7 +46,7 @@ export class Supervisor {
   #port: number;
   #keys: Keys | undefined;
   /** The counters of all members that have ended. */
-  #endedMetrics: Promise<Snapshot> = Promise.resolve(EMPTY);
+  #endedMetrics: Promise<Snapshot> = Promise.resolve(NO_METRICS);
   #own: ReturnType<typeof measureProcess> | undefined;
 
   /** Each process gets the arguments `args`. */
@@ -116,7 +122,7 @@ export class Supervisor {
       this.#serving.delete(member);
       this.#leases.release(member);
       this.#endedMetrics = this.#endedMetrics.then((ended) =>
-        this.#combine([ended, countersOf(member.metrics)]),
+        combine([ended, countersOf(member.metrics)]),
       );
     });
     this.#members.add(member);
@@ -169,12 +175,7 @@ export class Supervisor {
     // At the same moment, so that a process that ends meanwhile counts once.
     const last = [...this.#serving].map(({ metrics }) => metrics);
     const ended = this.#endedMetrics;
-    return this.#combine([...last, await ended, await takeSnapshot(this.#own.readings)]);
-  }
-
-  #combine(snapshots: readonly Snapshot[]): Promise<Snapshot> {
-    const labels = (this.#keys?.entries ?? []).map(({ label }) => label);
-    return combine(snapshots, labels);
+    return combine([...last, await ended, await takeSnapshot(this.#own.readings)]);
   }
 
   async #pingAll(): Promise<void> {
