@@ -68,6 +68,18 @@ const PLANTED: Record<string, readonly [sql: string, line: string]> = {
     'DELETE FROM note_words_data WHERE id > 1000',
     'fts5: corruption found reading blob 137438953473 from table "note_words"',
   ],
+  'words that cannot be looked up': [
+    'DELETE FROM note_words_idx',
+    'note_words: searches cannot find all of its words',
+  ],
+  'words of one leaf that cannot be looked up': [
+    'DELETE FROM note_words_idx WHERE pgno = (SELECT max(pgno) FROM note_words_idx)',
+    'note_words: searches cannot find all of its words',
+  ],
+  'words that cannot be ranked': [
+    'DELETE FROM note_words_data WHERE id = 1',
+    'SQLITE_CORRUPT: database disk image is malformed',
+  ],
   'a missing position': [
     'DELETE FROM note_words_position',
     'note_words_position: there is no position',

@@ -63,6 +63,8 @@ const DAMAGES: Record<string, string> = {
   'no counts': COUNTERS.map((table) => `DELETE FROM ${table}`).join('; '),
   'an index that lacks notes': 'DELETE FROM note_words WHERE rowid > 3',
   'an index without content': 'DELETE FROM note_words_data',
+  'an index whose words cannot be looked up': 'DELETE FROM note_words_idx',
+  'an index that cannot be ranked': 'DELETE FROM note_words_data WHERE id = 1',
   'an index without a position': 'DELETE FROM note_words_position',
 };
 
