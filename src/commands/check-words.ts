@@ -72,7 +72,8 @@ async function compareWords({ read }: Source, resource: Searchable, isContained:
     SELECT format('${table}: record %d has other words than its texts', id) AS line
     FROM (SELECT doc AS id
           FROM (${words} ${WANTED}
-                EXCEPT ${words} ${FOUND} WHERE doc > (?1 ->> 0) AND doc <= (?1 ->> 1))
+                EXCEPT ${words} ${FOUND}
+                WHERE doc > CAST(?1 ->> 0 AS INTEGER) AND doc <= CAST(?1 ->> 1 AS INTEGER))
           UNION SELECT id FROM ${AGAIN}_docsize AS wanted JOIN ${table}_docsize AS found USING (id)
           WHERE wanted.sz <> found.sz)
     WHERE ${isContained}`;

@@ -29,7 +29,7 @@ const VERSION = 2;
 const HEAD = 'notes-server';
 const END = 'end';
 
-/** The largest imported id: 2^52 - 1 ids that JSON represents exactly remain for new records. */
+/** Limits imported ids: 2^52 - 1 ids that JSON represents exactly remain for new records. */
 const MAX_IMPORTED_ID = 2 ** 52;
 
 const MAX_TIME = '9999-12-31T23:59:59.999Z';
@@ -71,15 +71,21 @@ export function readHead({ type, version, counts, last_ids: lastIds }: LineValue
   };
 }
 
-/** Whether the line is the last one. Throws if it or the first line contradicts `records`. */
-export function isEnd(value: LineValue, records: number, head: Head): boolean {
+/** Whether the line is the last one. Throws if it or the first line contradicts `found`. */
+export function isEnd(value: LineValue, found: NumbersByTable, head: Head): boolean {
   if (value.type !== END) return false;
+  const records = totalOf(found);
   const total = totalOf(head.counts);
   if (value.records !== records || total !== records) {
     const stated = typeof value.records === 'number' ? value.records : 'no number';
     throw new Error(
       `the first line states ${total} records, the last line ${stated}, but there are ${records}`,
     );
+  }
+  for (const [table, stated] of Object.entries(head.counts)) {
+    const count = found[table] ?? 0;
+    if (count !== stated)
+      throw new Error(`the first line states ${stated} in ${table}, but there are ${count}`);
   }
   return true;
 }
@@ -98,7 +104,7 @@ export function readerOf(
 ): (value: LineValue) => RecordLine {
   const names = rowColumnsOf(relation).filter((column) => !(column in relation.fields));
   return (value) => {
-    const ids = names.map((name) => numberIn(value, name, MAX_IMPORTED_ID));
+    const ids = names.map((name) => numberIn(value, name, -MAX_IMPORTED_ID, MAX_IMPORTED_ID));
     const fault = check(value);
     if (fault !== undefined) throw new Error(fault);
     return { relation, ids, values: [...ids, ...valuesOf(relation, value)] };
@@ -110,7 +116,7 @@ export function readChange(
   value: LineValue,
   { lastIds }: Head,
 ): readonly [number: number, createdAt: number | null, updatedAt: number | null] {
-  const number = numberIn(value, 'number', lastIds[CHANGES] ?? 0, ', as the first line states');
+  const number = numberIn(value, 'number', 1, lastIds[CHANGES] ?? 0, ', as the first line states');
   return [number, timeIn(value, 'created_at'), timeIn(value, 'updated_at')];
 }
 
@@ -123,10 +129,10 @@ function timeIn(line: LineValue, name: string): number | null {
   return ms;
 }
 
-function numberIn(line: LineValue, name: string, most: number, source = ''): number {
+function numberIn(line: LineValue, name: string, least: number, most: number, source = ''): number {
   const value = line[name];
-  if (isWholeNumber(value, 1, most)) return value;
-  throw new Error(`${name} must be a whole number from 1 to ${most}${source}`);
+  if (isWholeNumber(value, least, most)) return value;
+  throw new Error(`${name} must be a whole number from ${least} to ${most}${source}`);
 }
 
 function isWholeNumber(value: unknown, least: number, most: number): value is number {

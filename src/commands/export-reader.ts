@@ -35,7 +35,8 @@ export class ExportReader {
   /** The ids of each table, and the numbers of all records. */
   readonly #found = new Map<string, NumberSet>();
   #lineNumber = 1;
-  #recordCount = 0;
+  /** How many records of each table have been read. */
+  readonly #counts: Record<string, number> = {};
   #hasEnded = false;
 
   constructor(input: AsyncIterable<Buffer>) {
@@ -75,12 +76,12 @@ export class ExportReader {
     if (skipSpace(line, 0) === line.length) return undefined;
     if (this.#hasEnded) throw new Error('nothing may follow the last line of an export');
     const value = readLine(line);
-    this.#hasEnded = isEnd(value, this.#recordCount, head);
+    this.#hasEnded = isEnd(value, this.#counts, head);
     if (this.#hasEnded) return undefined;
     const record = readRecord(value);
     this.#checkIds(record);
-    this.#recordCount += 1;
     const { relation, values } = record;
+    this.#counts[relation.table] = (this.#counts[relation.table] ?? 0) + 1;
     if ('ends' in relation) return record;
     const change = readChange(value, head);
     if (!this.#foundIn(CHANGES).add(change[0]))
@@ -98,7 +99,8 @@ export class ExportReader {
     const key = ids.slice(0, keysOf(relation).length);
     const previous = this.#lastKeys.get(relation) ?? [];
     const differing = key.findIndex((id, index) => id !== previous[index]);
-    if (Number(key[differing] ?? 0) <= Number(previous[differing] ?? 0))
+    // Without a difference, NaN is not greater.
+    if (!(Number(key[differing]) > Number(previous[differing] ?? -Infinity)))
       throw new Error(`ids must increase within each type, but ${key} follows ${previous}`);
     this.#lastKeys.set(relation, key);
     if (!('ends' in relation)) this.#foundIn(relation.table).add(Number(key[0]));

@@ -7,13 +7,19 @@ import type { Source, Statement } from '../storage/database.ts';
 /** The limits of a page; its last record may exceed `bytes`. */
 const PAGE = { records: 2_048, bytes: 1_048_576 };
 
+/** Below the ids of all records: another program may have written ids below 1. */
+const LOWEST = String(-(2n ** 63n));
+
 /** A number for each table. */
 export type NumbersByTable = Readonly<Record<string, number>>;
 
 /** Neighbouring rows of a relation. */
 export interface Page {
-  /** The id before the first row, and that of the last one: the parameter of {@link isOnPage}. */
-  readonly bounds: readonly [after: number, last: number];
+  /**
+   * The id before the first row, and that of the last one: the parameter of {@link isOnPage}. They
+   * are texts, because a number would not be exact above 2^53.
+   */
+  readonly bounds: readonly [after: string, last: string];
   readonly count: number;
 }
 
@@ -23,17 +29,17 @@ export async function* pagesOf({ read }: Source, relation: Relation): AsyncGener
   const [key] = keysOf(relation);
   const size = rowColumnsOf(relation).map((column) => `octet_length(${column})`);
   const sql = `
-    SELECT last,
+    SELECT CAST(last AS TEXT) AS last,
       (SELECT count(*) FROM ${table} WHERE ${key} > (?1 ->> 0) AND ${key} <= last) AS count
     FROM (SELECT max(id) AS last
           FROM (SELECT id, sum(size) OVER (ORDER BY id) - size AS before
                 FROM (SELECT ${key} AS id, ${size.join(' + ')} AS size FROM ${table}
                       WHERE ${key} > (?1 ->> 0) ORDER BY ${key} LIMIT (?1 ->> 1)))
           WHERE before < (?1 ->> 2))`;
-  for (let after = 0; ; ) {
+  for (let after = LOWEST; ; ) {
     const [row] = await read({ sql, parameter: JSON.stringify([after, PAGE.records, PAGE.bytes]) });
     if (row?.last == null) return;
-    const last = Number(row.last);
+    const last = String(row.last);
     yield { bounds: [after, last], count: Number(row.count) };
     after = last;
   }

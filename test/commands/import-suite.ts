@@ -7,6 +7,7 @@ import { endLine, headLine } from '../../src/commands/export-format.ts';
 import { ExportReader } from '../../src/commands/export-reader.ts';
 import { load } from '../../src/commands/import.ts';
 import { lastIdsOf } from '../../src/commands/pages.ts';
+import { typeOf } from '../../src/resources/resource.ts';
 import { RELATIONS } from '../../src/resources/resources.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { isUnfinished } from '../../src/storage/schema/migrations.ts';
@@ -16,22 +17,29 @@ import { exportLine } from '../support/records.ts';
 
 const TIMES = { created_at: null, updated_at: '2026-02-28T23:59:59.999Z' };
 const RECORDS = [
+  // Another program may have written ids below 1.
+  { type: 'note', id: -(2 ** 52), title: 'a', body: 'b', number: 7, ...TIMES },
+  { type: 'note', id: 0, title: 'a', body: 'b', number: 6, ...TIMES },
   { type: 'note', id: 1, title: 'a', body: 'b', number: 3, ...TIMES },
   { type: 'note', id: 2, title: 'a\u0000b', body: '😀', number: 1, ...TIMES },
   { type: 'note', id: 7, title: `x'41'`, body: '"\\', number: 2, ...TIMES },
   { type: 'tag', id: 4, name: '<&>', number: 5, ...TIMES },
   { type: 'comment', id: 2, note_id: 7, body: 'e', number: 4, ...TIMES },
+  { type: 'comment', id: 3, note_id: -(2 ** 52), body: 'e', number: 8, ...TIMES },
+  { type: 'note_tag', note_id: 0, tag_id: 4 },
   { type: 'note_tag', note_id: 2, tag_id: 4 },
 ];
 /** A line that is skipped, and ends a transaction. */
 const BLANK = ' '.repeat(1_048_576);
 
-const LAST_IDS = { changes: 9, comments: 2, notes: 20, tags: 4 };
+const LAST_IDS = { changes: 20, comments: 3, notes: 20, tags: 4 };
 
 /** Loads these lines between the first and the last one of an export. */
 async function loadLines(database: Database, lines: readonly string[]): Promise<void> {
+  const countOf = (type: string) => lines.filter((line) => line.includes(`"${type}","`)).length;
+  const counts = Object.fromEntries(RELATIONS.map((each) => [each.table, countOf(typeOf(each))]));
   const all = [
-    headLine({ counts: { notes: lines.length }, lastIds: LAST_IDS }),
+    headLine({ counts, lastIds: LAST_IDS }),
     ...lines.map((line) => `${line}\n`),
     endLine(lines.length),
   ];
@@ -70,10 +78,10 @@ export function testImports(engine: Engine): void {
   test(`import: an unfinished one is emptied and begun again (${engine.name})`, async (t) => {
     const database = await engine.open(t);
     for (let run = 0; run < 2; run += 1) {
-      const broken = loadLines(database, [...lines.slice(0, 4), BLANK, '{"type":"comment"}']);
-      await assert.rejects(broken, /^Error: line 7: id must be a whole number/);
+      const broken = loadLines(database, [...lines.slice(0, 6), BLANK, '{"type":"comment"}']);
+      await assert.rejects(broken, /^Error: line 9: id must be a whole number/);
       assert.equal(await isUnfinished(database), true);
-      assert.equal((await rows(database, 'SELECT id FROM notes')).length, 3);
+      assert.equal((await rows(database, 'SELECT id FROM notes')).length, 5);
     }
     await loadLines(database, lines.slice(1, 4));
     await assertHolds(database, lines.slice(1, 4));

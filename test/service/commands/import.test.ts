@@ -66,7 +66,7 @@ function fileWith(t: TestContext, text: string): string {
 
 const changed = (from: string, to: string) => WHOLE.replace(from, to);
 
-const ID = 'id must be a whole number from 1 to 4503599627370496';
+const ID = 'id must be a whole number from -4503599627370496 to 4503599627370496';
 const NUMBER = 'number must be a whole number from 1 to 40, as the first line states';
 const LINK = '{"type":"note_tag","note_id":3,"tag_id":2}\n';
 
@@ -96,6 +96,10 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   'a missing line': [
     HEAD + NOTES + END,
     'line 4: the first line states 3 records, the last line 3, but there are 2',
+  ],
+  'a record of another kind': [
+    changed('"notes":2,"tags":0', '"notes":1,"tags":1'),
+    'line 5: the first line states 1 in notes, but there are 2',
   ],
   'a last line with a text': [
     changed('"records":3', `"records":"${'9'.repeat(5_000)}"`),

@@ -19,6 +19,7 @@ import {
   writeForeignFile,
 } from '../../support/databases.ts';
 import { filledFile } from '../../support/filled.ts';
+import { exported } from '../../support/in-process-command.ts';
 import {
   assertIndexed,
   bringUpToDate,
@@ -116,6 +117,30 @@ test('repair: of a sound or empty database', async (t) => {
     await repairFile(path);
     assert.deepEqual(await checkFile(path), []);
   }
+});
+
+test('repair: keeps records with ids that the service does not assign', async (t) => {
+  const path = await indexedFile(t);
+  await writeForeignFile(
+    path,
+    `INSERT INTO notes (id, title, body, number)
+     SELECT value, 'odd', 'id', 5000 + value FROM json_each('[-1500, -1, 0]');
+     UPDATE sqlite_sequence SET seq = 6000 WHERE name = 'changes'`,
+  );
+  await repairFile(path);
+  assert.deepEqual(await checkFile(path), []);
+  const database = await openDatabase(t, path);
+  assert.ok(await isIndexed(database));
+  await assertIndexed(database);
+  await database.close();
+  // It cannot be represented exactly, so a search does not find it.
+  await writeForeignFile(
+    path,
+    `INSERT INTO notes (id, title, body, number) VALUES (${2n ** 53n + 1n}, 'far', 'away', 5500)`,
+  );
+  await repairFile(path);
+  assert.match(String(await checkFile(path)), /^note_words: /);
+  assert.match(await exported(path), /"id":9007199254740993,/);
 });
 
 test('repair: what it cannot mend is reported afterwards, status 1', async (t) => {
