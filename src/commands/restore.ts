@@ -66,9 +66,12 @@ async function replaceWith(copy: WholeFile, target: string): Promise<string> {
   try {
     const kept = freePath(target);
     const publish = async (unfinished: string) => {
-      // Move the logs first: SQLite would apply them to the new file.
-      for (const log of logsOf(target)) await rename(log, `${kept}${log.slice(target.length)}`);
+      const logs = logsOf(target);
+      // First, because a kill must not separate the old file from its logs.
+      for (const log of logs) await link(log, `${kept}${log.slice(target.length)}`);
       await link(target, kept);
+      // SQLite would apply them to the new file.
+      for (const log of logs) await rm(log);
       await rename(unfinished, target);
     };
     await writeWhole(target, { ...copy, publish });

@@ -1,7 +1,7 @@
 // Commands that are killed or stopped in the middle of their work: what they leave, and the run
 // after it.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -96,6 +96,52 @@ test('restore: a killed one changes nothing', async (t) => {
   await assertSucceeds(t, args);
   assert.equal(await notesIn(db), NOTES + 6);
   assert.deepEqual(finishedBeside(db), ['notes.db', 'notes.db.replaced-1']);
+});
+
+/** A module that kills its process before its step `step`: a link, a rename or a removal. */
+const killAt = (step: number) =>
+  `data:text/javascript,${encodeURIComponent(`
+  import fs from 'node:fs/promises';
+  import { syncBuiltinESMExports } from 'node:module';
+  let steps = 0;
+  for (const name of ['link', 'rename', 'rm']) {
+    const call = fs[name];
+    fs[name] = (...args) => {
+      steps += 1;
+      if (steps === ${step}) process.kill(process.pid, 'SIGKILL');
+      return call(...args);
+    };
+  }
+  syncBuiltinESMExports();`)}`;
+
+/** A header of SQLite in WAL mode, with a page size that does not exist. */
+const DAMAGED = 'SQLite format 3\u0000\u0000\u0003\u0002\u0002'.padEnd(8_192, 'x');
+
+test('restore: no kill separates a damaged file from its log', async (t) => {
+  const backup = await filledFile(t, 1);
+  let kills = 0;
+  for (let isKilled = true; isKilled; ) {
+    const db = newFile(t);
+    for (const name of [db, `${db}-wal`]) writeFileSync(name, DAMAGED);
+    const isOld = (file: string) => existsSync(file) && readFileSync(file, 'utf8') === DAMAGED;
+    const isTogether = () =>
+      [db, `${db}.replaced-1`, `${db}.replaced-2`].some(
+        (name) => isOld(name) && isOld(`${name}-wal`),
+      );
+    const args = ['restore', backup, '--db', db, '--force'];
+    const node = ['--import', killAt(kills + 1)];
+    const { status, signal } = await runCommand(t, args, { node });
+    assert.ok(isTogether(), `separated before step ${kills + 1}`);
+    assert.ok(isOld(db) || !isOld(`${db}-wal`), 'the new file has the old log');
+    isKilled = signal === 'SIGKILL';
+    if (isKilled) {
+      kills += 1;
+      await assertSucceeds(t, args);
+    } else assert.equal(status, 0);
+    assert.equal(await notesIn(db), 7);
+    assert.ok(isTogether());
+  }
+  assert.ok(kills >= 4, String(kills));
 });
 
 test('restore: the data of a service started meanwhile stays', async (t) => {

@@ -30,11 +30,11 @@ export function identityOf(path: string): string | undefined {
   }
 }
 
-/** Returns a path for a database that another one replaces; nothing is there, nor its log. */
+/** Returns a path for a database that another one replaces; nothing is there, nor its logs. */
 export function freePath(path: string): string {
   const isPresent = (name: string) => lstatSync(name, { throwIfNoEntry: false }) !== undefined;
   for (let number = 1; ; number += 1) {
     const name = `${path}.replaced-${number}`;
-    if (!isPresent(name) && !isPresent(`${name}-wal`)) return name;
+    if (![name, ...auxiliaryPaths(name)].some(isPresent)) return name;
   }
 }
