@@ -98,7 +98,7 @@ test('restore: a killed one changes nothing', async (t) => {
   assert.deepEqual(finishedBeside(db), ['notes.db', 'notes.db.replaced-1']);
 });
 
-/** A module that kills its process before its step `step`: a link, a rename or a removal. */
+/** A module that ends its process at once before its step `step`: a link, a rename or a removal. */
 const killAt = (step: number) =>
   `data:text/javascript,${encodeURIComponent(`
   import fs from 'node:fs/promises';
@@ -108,7 +108,7 @@ const killAt = (step: number) =>
     const call = fs[name];
     fs[name] = (...args) => {
       steps += 1;
-      if (steps === ${step}) process.kill(process.pid, 'SIGKILL');
+      if (steps === ${step}) process.abort();
       return call(...args);
     };
   }
