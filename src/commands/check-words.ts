@@ -2,7 +2,7 @@
 import { type Searchable, textFieldsOf } from '../resources/resource.ts';
 import { indexedText } from '../search/words.ts';
 import { CHANGES } from '../storage/changes/numbers.ts';
-import type { Source } from '../storage/database.ts';
+import type { Source, Statement } from '../storage/database.ts';
 import { isOfTextsSql, stateOf, stateSql } from '../storage/index/steps.ts';
 import { isOnPage, type Page, pagesOf } from './pages.ts';
 
@@ -107,15 +107,25 @@ export async function indexPage(
     sql: `SELECT id, ${columns.join(', ')} FROM ${resource.table} WHERE ${isOnPage(resource)}`,
     parameter: JSON.stringify(bounds),
   });
-  const rows = records.map(({ id, ...texts }) => [
-    id,
-    ...Object.values(texts).map((text) => indexedText(String(text))),
-  ]);
+  await read(wordsInsertion(resource, index, records.map(Object.values)));
+}
+
+/** Returns the statement that adds the words of texts to an index; a row is [id, ...texts]. */
+export function wordsInsertion(
+  resource: Searchable,
+  index: string,
+  rows: readonly (readonly unknown[])[],
+): Statement {
+  const columns = textFieldsOf(resource);
   const values = columns.map((_, position) => `value ->> ${position + 1}`);
-  await read({
+  const words = rows.map(([id, ...texts]) => [
+    id,
+    ...texts.map((text) => indexedText(String(text))),
+  ]);
+  return {
     sql: `
       INSERT INTO ${index} (rowid, ${columns.join(', ')})
       SELECT value ->> 0, ${values.join(', ')} FROM json_each(?1)`,
-    parameter: JSON.stringify(rows),
-  });
+    parameter: JSON.stringify(words),
+  };
 }

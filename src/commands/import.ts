@@ -2,11 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { READ_ERRORS } from '../read-errors.ts';
-import { RELATIONS } from '../resources/resources.ts';
-import { CHANGES, renewGeneration } from '../storage/changes/numbers.ts';
+import { type Relation, rowColumnsOf, textFieldsOf } from '../resources/resource.ts';
+import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
+import { EMPTY_LOG, LAST_NUMBER, renewGeneration } from '../storage/changes/numbers.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { openStorage, type StorageOptions } from '../storage/open.ts';
 import { isUnfinished, MARK_UNFINISHED, REMOVE_MARK } from '../storage/schema/migrations.ts';
+import { wordsInsertion } from './check-words.ts';
 import { formatCounts } from './export.ts';
 import type { Head } from './export-format.ts';
 import { ExportReader } from './export-reader.ts';
@@ -47,12 +49,30 @@ export async function load(
   let done = 0;
   onProgress(done, total);
   for await (const { relation, rows } of reader.pages(head)) {
-    await target.transact(randomUUID(), [insertion(relation, rows)]);
+    const statements = [insertion(relation, rows), ...wordsInsertions(relation, rows)];
+    await target.transact(randomUUID(), statements);
     done += rows.length;
     onProgress(done, total);
   }
-  const ending = [...raiseLastIds(head.lastIds), REMOVE_MARK, ...renewGeneration()];
+  const raised = raiseLastIds(head.lastIds);
+  const indexed = SEARCHABLE.map(({ search: { position } }) => ({
+    sql: `UPDATE ${position} SET number = ${LAST_NUMBER}, id = NULL`,
+  }));
+  const ending = [...raised, ...indexed, REMOVE_MARK, EMPTY_LOG, renewGeneration()];
   await target.transact(randomUUID(), ending);
+}
+
+/** Indexes the records at once, so that the first search need not wait for it. */
+function wordsInsertions(
+  relation: Relation,
+  rows: readonly (readonly unknown[])[],
+): readonly Statement[] {
+  return SEARCHABLE.filter((each) => each === relation).map((resource) => {
+    const columns = rowColumnsOf(resource);
+    const places = ['id', ...textFieldsOf(resource)].map((name) => columns.indexOf(name));
+    const texts = rows.map((row) => places.map((place) => row[place]));
+    return wordsInsertion(resource, resource.search.table, texts);
+  });
 }
 
 async function begin(target: Database): Promise<void> {
@@ -67,8 +87,12 @@ async function empty(target: Database): Promise<void> {
     const sql = `DELETE FROM ${relation.table} WHERE ${isOnPage(relation)}`;
     for await (const { bounds } of pagesOf(target, relation)) {
       const page = { sql, parameter: JSON.stringify(bounds) };
-      await target.transact(randomUUID(), [page, { sql: `DELETE FROM ${CHANGES}` }]);
+      await target.transact(randomUUID(), [page, EMPTY_LOG]);
     }
+  }
+  for (const { search } of SEARCHABLE) {
+    const sql = `INSERT INTO ${search.table} (${search.table}) VALUES ('delete-all')`;
+    await target.transact(randomUUID(), [{ sql }]);
   }
   await target.transact(randomUUID(), [{ sql: 'DELETE FROM sqlite_sequence' }]);
 }

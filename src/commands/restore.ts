@@ -86,7 +86,8 @@ async function writeCopy(backup: string, path: string, onProgress: OnProgress): 
   await writeSnapshot(source, path, onProgress);
   await using copy = await openFile('repair', path);
   // States that come after the backup may have the same numbers as states that it loses.
-  for (const statement of renewGeneration()) await copy.read(statement);
+  // The log stays: it tells which changes the index lacks.
+  await copy.read(renewGeneration());
 }
 
 /** Logs without their database may hold data. */

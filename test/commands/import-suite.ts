@@ -14,6 +14,7 @@ import { isUnfinished } from '../../src/storage/schema/migrations.ts';
 import { change, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { exportLine } from '../support/records.ts';
+import { assertIndexed, isIndexed } from '../support/search-index.ts';
 
 const TIMES = { created_at: null, updated_at: '2026-02-28T23:59:59.999Z' };
 const RECORDS = [
@@ -50,7 +51,7 @@ async function loadLines(database: Database, lines: readonly string[]): Promise<
   await load(reader, await reader.readHead(), database, () => {});
 }
 
-/** Asserts that a sound database holds exactly these lines, and that an import has finished. */
+/** Asserts that a sound database and its search index hold exactly these lines. */
 async function assertHolds(database: Database, lines: readonly string[]): Promise<void> {
   let found = '';
   for (const relation of RELATIONS)
@@ -59,6 +60,8 @@ async function assertHolds(database: Database, lines: readonly string[]): Promis
   for (const sql of soundnessQueries()) assert.deepEqual(await rows(database, sql), []);
   assert.equal(await isUnfinished(database), false);
   assert.deepEqual(await rows(database, 'SELECT * FROM changes'), []);
+  assert.ok(await isIndexed(database));
+  await assertIndexed(database);
 }
 
 /** Registers the tests of imports on `engine`. */

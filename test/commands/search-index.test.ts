@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
+import { SEARCHABLE } from '../../src/resources/resources.ts';
 import type { Database } from '../../src/storage/database.ts';
+import { stateOf, stateSql } from '../../src/storage/index/steps.ts';
 import { migrate } from '../../src/storage/schema/migrations.ts';
 import { STEPS } from '../../src/storage/schema/steps.ts';
 import {
@@ -11,6 +13,7 @@ import {
   openDatabase,
   openEmpty,
   openPath,
+  rows,
   withNumbers,
 } from '../support/databases.ts';
 import { exported, runInProcess } from '../support/in-process-command.ts';
@@ -44,6 +47,15 @@ async function assertRight(t: TestContext, path: string): Promise<void> {
   assert.deepEqual(await checkFile(path), []);
 }
 
+/** Asserts that the next search need not wait until all notes are indexed again. */
+async function assertContinues(t: TestContext, path: string): Promise<void> {
+  const database = await openEmpty(t, path);
+  for (const resource of SEARCHABLE) {
+    const [row = {}] = await rows(database, stateSql(resource));
+    assert.ok(stateOf(row).reaches);
+  }
+}
+
 for (const isIndexed of [true, false]) {
   const state = isIndexed ? 'up to date' : 'behind';
 
@@ -53,6 +65,7 @@ for (const isIndexed of [true, false]) {
     if (isIndexed) await bringUpToDate(database);
     await runInProcess(['backup', saved, '--db', path]);
     await runInProcess(['restore', saved, '--db', restored]);
+    await assertContinues(t, restored);
     await assertRight(t, restored);
     // The backup itself is a database as well.
     await assertRight(t, saved);

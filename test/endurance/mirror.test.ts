@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { typeOf } from '../../src/resources/resource.ts';
 import { LINKS, RESOURCES } from '../../src/resources/resources.ts';
-import { renewGeneration } from '../../src/storage/changes/numbers.ts';
+import { EMPTY_LOG, renewGeneration } from '../../src/storage/changes/numbers.ts';
 import { newFile, openPath } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
 import {
@@ -113,7 +113,7 @@ test('mirror: begins again when its cursor has expired', async (t) => {
     const expire = async (times: number) => {
       await until(() => counts.starts === times);
       const other = await openPath(db);
-      await other.transact(randomUUID(), renewGeneration());
+      await other.transact(randomUUID(), [EMPTY_LOG, renewGeneration()]);
       await other.close();
       await until(() => counts.starts === times + 1);
     };

@@ -2,7 +2,7 @@
 // the counters of the notes of a tag.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { renewGeneration } from '../../src/storage/changes/numbers.ts';
+import { EMPTY_LOG, renewGeneration } from '../../src/storage/changes/numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { isOneOf } from '../../src/storage/records/condition.ts';
 import { change, rows, withNumbers } from '../support/databases.ts';
@@ -127,7 +127,7 @@ export function testChangeLog(engine: Engine): void {
     assert.ok(created);
     const known = isOneOf([created.tag, created.tag.replace('-', '.')]);
     assert.equal((await notes.page({ limit: 1, offset: 0, known }))?.items, undefined);
-    await database.transact('renew', renewGeneration());
+    await database.transact('renew', [EMPTY_LOG, renewGeneration()]);
     assert.deepEqual(await changesAfter(database, 0), []);
     const tag = (await notes.read(1))?.tag;
     assert.notEqual(tag, created.tag);

@@ -11,7 +11,7 @@ import {
   readChanges,
 } from '../../src/storage/changes/changes.ts';
 import { ChangeFeed, FEED_TIMES } from '../../src/storage/changes/feed.ts';
-import { KEPT_CHANGES, renewGeneration } from '../../src/storage/changes/numbers.ts';
+import { EMPTY_LOG, KEPT_CHANGES, renewGeneration } from '../../src/storage/changes/numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { change, overhear, rows } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
@@ -162,7 +162,7 @@ export function testChanges(engine: Engine): void {
     assert.deepEqual((await read(database, cursor))?.items, []);
     assert.equal(await read(database, { ...cursor, number: cursor.number + 1 }), undefined);
     assert.equal(await read(database, { ...cursor, generation: '00000000' }), undefined);
-    await database.transact(randomUUID(), renewGeneration());
+    await database.transact(randomUUID(), [EMPTY_LOG, renewGeneration()]);
     assert.equal(await read(database, cursor), undefined);
     const next = await lastCursor(database);
     assert.notEqual(next.generation, cursor.generation);

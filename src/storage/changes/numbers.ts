@@ -41,13 +41,13 @@ export function newGeneration(): string {
   return randomBytes(4).toString('hex');
 }
 
-/** Returns the statements that begin a generation, with an empty log; no earlier tag matches. */
-export function renewGeneration(): Statement[] {
-  return [
-    { sql: `DELETE FROM ${CHANGES}` },
-    {
-      sql: `UPDATE notes_server_generation SET generation = ?1 ->> '$', first = ${LAST_NUMBER}`,
-      parameter: JSON.stringify(newGeneration()),
-    },
-  ];
+/** The statement that empties the log. Then all records must be indexed again. */
+export const EMPTY_LOG: Statement = { sql: `DELETE FROM ${CHANGES}` };
+
+/** Returns the statement that begins a generation: no earlier tag or cursor matches. */
+export function renewGeneration(): Statement {
+  return {
+    sql: `UPDATE notes_server_generation SET generation = ?1 ->> '$', first = ${LAST_NUMBER}`,
+    parameter: JSON.stringify(newGeneration()),
+  };
 }

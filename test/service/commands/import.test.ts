@@ -18,6 +18,7 @@ import {
   runInProcess,
 } from '../../support/in-process-command.ts';
 import { exportLine } from '../../support/records.ts';
+import { setIndexTimes } from '../../support/search-index.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { assertSound } from '../../support/stored-data.ts';
@@ -248,6 +249,18 @@ test('import: once interrupted, no service starts until another run finishes it'
   await runInProcess(['import', file, '--db', db]);
   assert.equal(await exported(db), readFileSync(file, 'utf8'));
   await assertSound(db);
+});
+
+test('import: the first search finds the notes at once', async (t) => {
+  const db = newFile(t);
+  await imported(db, WHOLE.replace('"c"', '"Crème 東京都"'));
+  // A search is refused if anything is left to index.
+  setIndexTimes(t, { delayMs: 60_000, maxWaitMs: -1 });
+  const service = await startService(t, { db });
+  for (const word of ['creme', '京都']) {
+    const { status, json } = await service.request('GET', `/notes?q=${encodeURIComponent(word)}`);
+    assert.deepEqual([status, json.items?.[0]?.id], [200, 3], word);
+  }
 });
 
 test('import: numbers and times are kept, in a new generation', async (t) => {
