@@ -94,8 +94,8 @@ export class App {
     const documentation = await loadDocumentation();
     this.#keys = await loadKeys(options, this.#siblings.keys);
     const open = () =>
-      openStorage('serve', options, (kept) =>
-        this.#log.write('warn', 'the log of another file was set aside', { kept }),
+      openStorage('serve', options, (message, fields) =>
+        this.#log.write('warn', message, { ...fields }),
       );
     this.#database = await this.#siblings.openDatabase(open, options.db.kind !== 'cluster');
     try {

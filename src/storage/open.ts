@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Database, DatabaseUnusable, type Source } from './database.ts';
 import type { Location, ParsedCluster } from './location.ts';
-import { openRqlite } from './rqlite/engine.ts';
+import { openRqlite, type RqliteOptions } from './rqlite/engine.ts';
 import { migrate, refuseUnfinished } from './schema/migrations.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { openAlone, openShared, openToInspect } from './sqlite/existing.ts';
@@ -27,12 +27,16 @@ const OPENERS = {
 export async function openStorage(
   use: 'serve' | 'import',
   options: StorageOptions,
-  onForeignLog?: (kept: string) => void,
+  warn?: (message: string, fields: object) => void,
 ): Promise<Database & AsyncDisposable> {
   const { db } = options;
   const alone = use === 'import';
+  const onForeignLog =
+    warn && ((kept: string) => warn('the log of another file was set aside', { kept }));
   const database = await (db.kind === 'cluster'
-    ? openCluster(alone ? { ...db, level: 'linearizable' } : db, options)
+    ? openCluster(alone ? { ...db, level: 'linearizable' } : db, options, {
+        warn: (message, node) => warn?.(message, { node }),
+      })
     : openSqlite(db.name, { alone, onForeignLog }));
   return prepare(database, db.name, async () => {
     await migrate(database);
@@ -80,7 +84,7 @@ async function openSnapshot(path: string) {
 async function openCluster(
   { nodes, user, level }: ParsedCluster,
   { db, dbPassword, dbPasswordFile }: StorageOptions,
-  parts = {},
+  parts: RqliteOptions,
 ): Promise<Database> {
   const password = dbPasswordFile === undefined ? dbPassword : await readPassword(dbPasswordFile);
   try {

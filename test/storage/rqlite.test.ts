@@ -131,11 +131,14 @@ test('rqlite: a silent leader is replaced by another', async (t) => {
 test('rqlite: batches are forgotten after 20,000 later ones', async (t) => {
   const { database } = await openTables(t);
   await database.transact('old', []);
-  await database.transact('new', [
-    { sql: `UPDATE notes_server_done SET rowid = rowid + 19998 WHERE id = 'new'` },
+  await database.transact('new', []);
+  await database.transact('between', [
+    { sql: `UPDATE notes_server_batches SET number = number + 19998 WHERE id = 'new'` },
   ]);
   const ids = () =>
-    database.read({ sql: `SELECT id FROM notes_server_done WHERE id IN ('old', 'new', 'newest')` });
+    database.read({
+      sql: `SELECT id FROM notes_server_batches WHERE id IN ('old', 'new', 'newest') ORDER BY id`,
+    });
   assert.deepEqual(await ids(), [{ id: 'new' }, { id: 'old' }]);
   await database.transact('newest', []);
   assert.deepEqual(await ids(), [{ id: 'new' }, { id: 'newest' }]);
@@ -149,7 +152,9 @@ test('rqlite: read levels; rows of a batch are always linearizable', async (t) =
     standIn.faults.push({ fault: 'lost answer', of: 'execute' });
     await database.transact('batch', [{ sql: 'DELETE FROM notes', rows: `'[]'` }]);
     await database.read({ sql: 'SELECT 1' });
-    assert.deepEqual(standIn.levels, ['linearizable', level]);
+    // The nodes were compared, because a write was repeated.
+    const levels = standIn.levels.filter((each) => each !== 'none');
+    assert.deepEqual(levels, ['linearizable', level]);
   }
 });
 

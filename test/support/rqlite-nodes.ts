@@ -23,6 +23,8 @@ export interface RealNode {
   /** Sends a signal; for one that ends the node, resolves when it has ended. */
   signal(signal: NodeJS.Signals): Promise<void>;
   restart(): Promise<void>;
+  /** Starts the node, which must have ended, with an empty folder. */
+  joinAgain(): Promise<void>;
   /** Returns its Raft state, such as Leader; undefined if it does not answer. */
   state(): Promise<string | undefined>;
 }
@@ -45,12 +47,14 @@ export interface ClusterParts {
   readonly elections?: 'fast' | 'default';
   /** Returns the port at which other nodes reach the node listening on `port`. Default: `port`. */
   readonly wayTo?: (port: number) => Promise<number>;
+  /** Returns the folder of a node, and more arguments for it. Default: a folder of its own. */
+  readonly partsOf?: (place: number) => { folder?: string; args?: readonly string[] };
 }
 
 /** Starts a cluster of `count` nodes; resolves when all are ready. */
 export async function startNodes(
   count: number,
-  { elections = 'fast', wayTo }: ClusterParts = {},
+  { elections = 'fast', wayTo, partsOf = () => ({}) }: ClusterParts = {},
 ): Promise<RealCluster> {
   assert.ok(RQLITED);
   const program = RQLITED;
@@ -68,6 +72,7 @@ export async function startNodes(
   async function startNode(place: number): Promise<RealNode> {
     const [http, raft] = [ports[2 * place], ports[2 * place + 1]];
     const url = `http://127.0.0.1:${http}`;
+    const { folder: data = join(folder, String(place)), args = [] } = partsOf(place);
     const own = [
       ...['-node-id', String(place + 1), '-fk', '-http-addr', `127.0.0.1:${http}`],
       ...['-raft-addr', `127.0.0.1:${raft}`, '-raft-adv-addr', `127.0.0.1:${ways[2 * place + 1]}`],
@@ -77,7 +82,7 @@ export async function startNodes(
     async function start(others: readonly string[]): Promise<void> {
       child = spawn(
         program,
-        [...own, ...(elections === 'fast' ? FAST : []), ...others, join(folder, String(place))],
+        [...own, ...args, ...(elections === 'fast' ? FAST : []), ...others, data],
         { stdio: 'ignore' },
       );
       child.unref();
@@ -94,6 +99,11 @@ export async function startNodes(
       },
       // The node knows the others from its folder.
       restart: () => start([]),
+      joinAgain: async () => {
+        rmSync(data, { recursive: true });
+        const others = ways.filter((_, way) => way % 2 === 1 && way !== 2 * place + 1);
+        await start(['-join', others.map((way) => `127.0.0.1:${way}`).join(',')]);
+      },
       state: () => stateOf(url),
     };
   }
@@ -123,6 +133,18 @@ export async function startNodes(
   };
 }
 
+/** Makes a node the leader. */
+export async function makeLeader(cluster: RealCluster, node: RealNode): Promise<void> {
+  const body = JSON.stringify({ id: String(cluster.nodes.indexOf(node) + 1) });
+  await until(async () => {
+    const leader = await cluster.nodeWhichIs('Leader');
+    if (leader === node) return true;
+    const headers = { 'content-type': 'application/json' };
+    await fetch(`${leader.url}/leader?wait`, { method: 'POST', headers, body }).catch(() => {});
+    return false;
+  });
+}
+
 /** Kills the leader of a cluster, and starts it again when another node leads. */
 export async function replaceLeader(cluster: RealCluster): Promise<void> {
   const leader = await cluster.nodeWhichIs('Leader');
@@ -140,10 +162,10 @@ const TABLES = `
 /** Removes all data of a cluster. */
 export async function wipe(nodes: readonly string[]): Promise<void> {
   const cluster = new Cluster({ nodes, user: undefined, password: undefined });
-  const [tables] = await cluster.send('/db/query?associative&redirect&level=linearizable', [
+  const { results } = await cluster.send('/db/query?associative&redirect&level=linearizable', [
     [TABLES],
   ]);
-  const drops = (tables?.rows ?? []).map(({ name }): [string] => [`DROP TABLE ${name}`]);
+  const drops = (results[0]?.rows ?? []).map(({ name }): [string] => [`DROP TABLE ${name}`]);
   // A node refuses a request without statements.
   if (drops.length > 0) await cluster.send('/db/execute?transaction&redirect', drops);
   cluster.close();

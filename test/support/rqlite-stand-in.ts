@@ -1,4 +1,4 @@
-// A simulated rqlite cluster on SQLite in memory: its nodes share the committed data, one is the
+// A simulated rqlite cluster on SQLite in memory: each node carries out all writes, one is the
 // leader, and they have the answers, quirks and failures of rqlited 8.43.4.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -37,6 +37,10 @@ export interface StandIn {
   /** Behaves from now on like nodes started without `-fk`. */
   forgetForeignKeys(): Promise<unknown>;
   elect(node: number | undefined): void;
+  /** Whether clients may let another node lead. */
+  mayReplaceLeader: boolean;
+  /** Lets a node fail on the next write, as if its disk were full. */
+  fillDisk(node: number): void;
   /** Stops the node with that number from answering. */
   silence(node: number): void;
 }
@@ -59,8 +63,11 @@ export async function startStandIn(
   credentials?: { readonly user: string; readonly password: string },
   tls?: { readonly key: string; readonly cert: string },
 ): Promise<StandIn> {
-  const engine = await openEngine();
+  const engines = await Promise.all(Array.from({ length: count }, openEngine));
   let leader: number | undefined = 0;
+  // The log has an entry of each election.
+  let index = 1;
+  const full = new Set<number>();
   const silent = new Set<number>();
   const origins: string[] = [];
   const standIn: StandIn = {
@@ -68,11 +75,14 @@ export async function startStandIn(
     faults: [],
     requests: { execute: 0, query: 0 },
     levels: [],
-    forgetForeignKeys: engine.forgetForeignKeys,
+    forgetForeignKeys: () => Promise.all(engines.map((engine) => engine.forgetForeignKeys())),
     parameters: [],
     elect: (node) => {
       leader = node;
+      index += 1;
     },
+    mayReplaceLeader: false,
+    fillDisk: (node) => void full.add(node),
     silence: (node) => void silent.add(node),
   };
 
@@ -87,22 +97,29 @@ export async function startStandIn(
     const { pathname, searchParams, search } = new URL(message.url ?? '', origins[node]);
     const kind = pathname === '/db/query' ? 'query' : 'execute';
     const body = await textOf(message);
+    if (pathname === '/leader') {
+      if (standIn.mayReplaceLeader) standIn.elect((node + 1) % count);
+      response.writeHead(standIn.mayReplaceLeader ? 200 : 401).end();
+      return;
+    }
     if (credentials && message.headers.authorization !== basic(credentials)) {
       response.writeHead(401).end();
       return;
     }
-    standIn.requests[kind] += 1;
-    const fault = nextFault(kind);
+    // Reads of one node have no faults, and are not counted.
+    const isLocal = searchParams.get('level') === 'none';
+    if (!isLocal) standIn.requests[kind] += 1;
+    const fault = isLocal ? undefined : nextFault(kind);
     if (fault === 'hangs') return;
     if (fault === 'refused' || silent.has(node)) {
       message.socket.destroy();
       return;
     }
-    if (leader === undefined || fault === 'no leader') {
+    if (!isLocal && (leader === undefined || fault === 'no leader')) {
       response.writeHead(500).end('leader not found');
       return;
     }
-    if (leader !== node) {
+    if (!isLocal && leader !== undefined && leader !== node) {
       response.writeHead(301, { location: `${origins[leader]}${pathname}${search}` }).end();
       return;
     }
@@ -112,19 +129,33 @@ export async function startStandIn(
     const steps: Step[] = JSON.parse(body);
     standIn.parameters.push(...steps.flatMap(([, ...parameters]) => parameters));
     if (kind === 'query') standIn.levels.push(searchParams.get('level') ?? '');
-    const works = {
-      '/db/execute': engine.execute,
-      '/db/request': engine.request,
-      '/db/query': engine.query,
-    };
-    const results = await works[pathname as keyof typeof works](steps);
-    if (fault === 'lost answer') message.socket.destroy();
+    const { results, error, ...parts } = await carryOut(node, kind, pathname, steps);
+    if (error !== undefined) failed(error);
+    else if (fault === 'lost answer') message.socket.destroy();
     else if (fault === 'leadership lost, done') failed(LOST);
     else if (fault === 'stale')
       response.end(JSON.stringify({ results: results.map(() => ({ types: {}, rows: [] })) }));
     else if (fault === 'empty') response.end('{"results":[]}');
     else if (fault === 'broken JSON') response.end('{"results":');
-    else response.end(JSON.stringify({ results }));
+    else response.end(JSON.stringify({ results, ...parts }));
+  }
+
+  /** Resolves with what `node` answers. All nodes carry out writes, in the same order. */
+  async function carryOut(
+    node: number,
+    kind: 'execute' | 'query',
+    pathname: string,
+    steps: readonly Step[],
+  ): Promise<{ results: object[]; error?: string; raft_index?: number }> {
+    if (kind === 'query') return { results: (await engines[node]?.query(steps)) ?? [] };
+    index += 1;
+    const raft_index = index;
+    const answers = engines.map((engine, place) => {
+      if (full.delete(place)) return { results: [], error: 'database or disk is full' };
+      const results = pathname === '/db/execute' ? engine.execute(steps) : engine.request(steps);
+      return results.then((results) => ({ results, raft_index }));
+    });
+    return (await Promise.all(answers))[node] ?? { results: [] };
   }
 
   for (let node = 0; node < count; node += 1) {
@@ -139,7 +170,7 @@ export async function startStandIn(
       server.closeAllConnections();
     });
   }
-  test.after(() => engine.close());
+  test.after(() => Promise.all(engines.map((engine) => engine.close())));
   return standIn;
 }
 
@@ -184,6 +215,8 @@ async function openEngine() {
         else statement.finalize(() => resolve(true));
       });
     });
+  const lastInsertId = async () =>
+    (await all('SELECT last_insert_rowid() AS last_insert_id'))[0] ?? {};
   const errorOf = (error: unknown) => (error as Error).message.replace(/^SQLITE_[A-Z]+: /, '');
   await all('PRAGMA foreign_keys = ON');
 
@@ -197,7 +230,7 @@ async function openEngine() {
             await all(sql, parameters);
             // rqlite returns no rows of RETURNING and omits zeros; statements before a failure look
             // done.
-            results.push({});
+            results.push(await lastInsertId());
           } catch (error) {
             await all('ROLLBACK');
             return [...results, { error: errorOf(error) }];
@@ -215,7 +248,8 @@ async function openEngine() {
         for (const [sql, ...parameters] of steps) {
           try {
             const rows = await all(sql, parameters);
-            results.push(/^\s*SELECT\b/i.test(sql) ? { types: {}, rows } : { rows: null });
+            const isQuery = /^\s*SELECT\b/i.test(sql);
+            results.push(isQuery ? { types: {}, rows } : { ...(await lastInsertId()), rows: null });
           } catch (error) {
             results.push({ error: errorOf(error) });
             if (await isUnderstood(sql)) {
