@@ -8,10 +8,10 @@ import type { TestContext } from 'node:test';
 /** Why a test that needs a small disk is skipped. */
 export const NO_MOUNT = 'a file system may not be mounted here';
 
-/** Mounts a file system of 2 MiB in memory; undefined where that is not allowed. */
-export function smallDisk(test: Pick<TestContext, 'after'>): string | undefined {
+/** Mounts a file system of `mib` MiB in memory; undefined where that is not allowed. */
+export function smallDisk(test: Pick<TestContext, 'after'>, mib = 2): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'notes-server-disk-'));
-  const mount = ['-t', 'tmpfs', '-o', 'size=2m', 'notes-server-test', folder];
+  const mount = ['-t', 'tmpfs', '-o', `size=${mib}m`, 'notes-server-test', folder];
   const mounted = spawnSync('mount', mount).status === 0;
   test.after(() => {
     // Lazily: this hook runs before the one that stops the service.

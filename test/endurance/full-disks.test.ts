@@ -1,0 +1,150 @@
+// Real rqlite nodes whose disk is full for a while: such a node misses writes that the others carry
+// out. The service answers nothing from it, and loses no acknowledged note.
+import assert from 'node:assert/strict';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { allItems } from '../support/collections.ts';
+import { clusterAddress } from '../support/engine.ts';
+import { makeLeader, needsRqlited, startNodes } from '../support/rqlite-nodes.ts';
+import { type Service, startService } from '../support/service.ts';
+import { skipLoudly } from '../support/skip.ts';
+import { NO_MOUNT, smallDisk } from '../support/small-disk.ts';
+import { until } from '../support/until.ts';
+
+/** The parts of a node that can be full. All of its data, or the file of SQLite alone. */
+const WAYS = {
+  'data folder': {
+    left: 100_000,
+    // Its log may have become full before its data.
+    mayMissNothing: true,
+    partsOn: (disk: string) => ({ folder: join(disk, 'data') }),
+  },
+  'disk of -on-disk-path': {
+    left: 0,
+    mayMissNothing: false,
+    partsOn: (disk: string) => ({ args: ['-on-disk-path', join(disk, 'db.sqlite')] }),
+  },
+} as const;
+
+/** Enough for the log and the data of all notes, if nothing else is on the disk. */
+const DISK_MIB = 64;
+
+const BODY = 'b'.repeat(2_000);
+
+/** Fills a disk until `left` bytes are left; returns a function that makes room again. */
+function fill(folder: string, left: number): () => void {
+  const names = ['spare', 'large', 'small'].map((name) => join(folder, name));
+  const sizes = [left, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (const [place, name] of names.entries()) {
+    const file = openSync(name, 'w');
+    const chunk = Buffer.alloc(place === 1 ? 65_536 : 4_096);
+    try {
+      for (let size = 0; size < (sizes[place] ?? 0); size += chunk.length) writeSync(file, chunk);
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
+    }
+    closeSync(file);
+  }
+  const remove = (name: string) => rmSync(name);
+  names.splice(0, 1).forEach(remove);
+  return () => names.forEach(remove);
+}
+
+/** Notes that were sent with a key, and the paths of those that were acknowledged. */
+class Ledger {
+  readonly paths = new Map<string, string>();
+  #sent = 0;
+
+  /** Sends `count` new notes to each service. */
+  async write(services: readonly Service[], count: number): Promise<void> {
+    await Promise.all(
+      services.map(async (service) => {
+        for (let place = 0; place < count; place += 1) await this.#send(service, this.#sent++);
+      }),
+    );
+  }
+
+  /** Sends all notes again that were not acknowledged, until they are. */
+  async insist(service: Service): Promise<void> {
+    for (let number = 0; number < this.#sent; number += 1)
+      await until(() => this.paths.has(titleOf(number)) || this.#send(service, number));
+  }
+
+  async #send(service: Service, number: number): Promise<boolean> {
+    const title = titleOf(number);
+    const headers = { 'idempotency-key': `"note-${number}"` };
+    const parts = { json: { title, body: BODY }, headers };
+    const answer = await service.request('POST', '/notes', parts);
+    if (answer.status === 201) this.paths.set(title, String(answer.headers.location));
+    else assert.equal(answer.status, 503);
+    return answer.status === 201;
+  }
+
+  /** Asserts that each acknowledged note is as it was, or cannot be read now. */
+  async verify(service: Service): Promise<void> {
+    for (const [title, path] of this.paths) {
+      const { status, json } = await service.request('GET', path);
+      if (status !== 503) assert.deepEqual([path, status, json.title], [path, 200, title]);
+    }
+  }
+
+  /** Asserts that there are these notes and no others. */
+  async verifyAll(service: Service): Promise<void> {
+    const found = await allItems(service, '/notes');
+    const paths = found.map(({ id, title }) => [title, `/notes/${id}`]);
+    assert.deepEqual(Object.fromEntries(paths), Object.fromEntries(this.paths));
+    assert.equal(found.length, this.paths.size);
+  }
+}
+
+const titleOf = (number: number) => `note ${number}`;
+
+async function fillAndFree(t: TestContext, way: keyof typeof WAYS, role: 'Leader' | 'Follower') {
+  const { left, partsOn, mayMissNothing } = WAYS[way];
+  const disk = smallDisk(t, DISK_MIB);
+  if (!disk) return skipLoudly(t, NO_MOUNT);
+  const partsOf = (place: number) => (place === 2 ? partsOn(disk) : {});
+  const cluster = await startNodes(3, { partsOf });
+  t.after(() => cluster.stop());
+  const [first, second, third] = cluster.nodes;
+  assert.ok(first && second && third);
+  const db = clusterAddress(cluster.nodes.map(({ url }) => url));
+  const services = [await startService(t, { db }), await startService(t, { db })] as const;
+  const [service] = services;
+  const isAvailable = async () => (await service.request('GET', '/notes/1')).status === 200;
+  const ledger = new Ledger();
+  await makeLeader(cluster, role === 'Leader' ? third : first);
+  await ledger.write(services, 30);
+  const free = fill(disk, left);
+  await ledger.write(services, 30);
+  free();
+  await ledger.write(services, 30);
+  const acknowledged = ledger.paths.size;
+
+  await makeLeader(cluster, third);
+  for (const each of services) await ledger.verify(each);
+  await until(isAvailable);
+  await ledger.insist(service);
+  await ledger.verifyAll(service);
+  const isNamed = service.log.some(({ level, fields }) => {
+    return level === 'warn' && fields.node === third.url;
+  });
+  assert.ok(isNamed || mayMissNothing);
+  // The services have let another node lead.
+  if (isNamed) assert.notEqual(await cluster.nodeWhichIs('Leader'), third);
+  t.diagnostic(`${acknowledged} notes acknowledged before; missed some: ${isNamed}`);
+
+  await third.signal('SIGKILL');
+  await third.joinAgain();
+  await makeLeader(cluster, third);
+  await until(isAvailable);
+  await ledger.write(services, 3);
+  await ledger.verifyAll(service);
+}
+
+for (const way of Object.keys(WAYS) as (keyof typeof WAYS)[])
+  for (const role of ['Follower', 'Leader'] as const)
+    test(`full disks: the ${way} of the ${role}`, { skip: needsRqlited }, (t) =>
+      fillAndFree(t, way, role),
+    );
