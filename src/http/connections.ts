@@ -56,9 +56,10 @@ export class Connections {
 
   /** Calls `next` when `previous` is closed (RFC 9112, section 9.3.2), if more can be sent then. */
   runAfter(socket: Duplex, previous: ServerResponse | undefined, next: () => void): void {
+    if (!socket.writable) return;
     // A response that is finished but not closed may still end the connection.
     if (!previous || previous.closed) {
-      if (socket.writable) next();
+      next();
       return;
     }
     const latest = this.latest.get(socket);
@@ -75,6 +76,12 @@ export class Connections {
     });
   }
 
+  /** Reads on, although requests may wait. */
+  resume(socket: Duplex): void {
+    this.#waiting.delete(socket);
+    socket.resume();
+  }
+
   /** Adds `connection: close` to the last answer on each connection, unless it has begun. */
   announceClose(): void {
     for (const latest of this.latest.values())
@@ -85,7 +92,8 @@ export class Connections {
   async flushed(): Promise<void> {
     for (const [socket, latest] of this.latest) {
       const { response } = latest ?? {};
-      const isFlushing = response?.writableEnded && !response.writableFinished;
+      // Of a refused request, the answer of the handler is never sent.
+      const isFlushing = socket.writable && response?.writableEnded && !response.writableFinished;
       const busy = this.#waiting.has(socket) ? socket : isFlushing ? response : undefined;
       if (!busy) continue;
       await new Promise((resolve) => busy.once('close', resolve));
@@ -93,10 +101,13 @@ export class Connections {
     }
   }
 
-  /** Destroys the connections that have sent no byte; http.Server.close() would wait for them. */
-  destroySilent(): void {
-    for (const [socket, latest] of this.latest)
-      if (!latest && socket instanceof Socket && socket.bytesRead === 0) socket.destroy();
+  /** Destroys silent and answered connections, for which http.Server.close() would wait. */
+  destroySpent(): void {
+    for (const [socket, latest] of this.latest) {
+      const isSilent = !latest && socket instanceof Socket && socket.bytesRead === 0;
+      const isAnswered = socket.writableFinished || latest?.response.writableFinished;
+      if (isSilent || isAnswered) socket.destroy();
+    }
   }
 
   destroyAll(): void {

@@ -15,7 +15,6 @@ import {
   checkHeaders,
   lengthOf,
   type Reply,
-  sendAndClose,
   sendChunks,
   sendHead,
   sendReply,
@@ -170,9 +169,11 @@ export class Dispatcher {
         : { ...reply, headers: [...(reply.headers ?? []), ...admission.headers] };
     if (reply.stream && this.#streams >= DISPATCH_LIMITS.streams)
       throw unavailable('Too many streams are open.');
+    if (reply.status === 413 || (!message.complete && this.#bodies.leavesUnread(exchange)))
+      response.setHeader('connection', 'close');
+    // A client may read the reply only after it has sent the whole body.
+    if (!message.complete) message.resume();
     if (reply.stream && message.method !== 'HEAD') sendHead(response, complete, requestId);
-    else if (reply.status === 413 || (!message.complete && this.#bodies.leavesUnread(exchange)))
-      sendAndClose(response, complete, requestId);
     else sendReply(response, complete, requestId);
     if (admission.key && message.method !== 'HEAD') exchange.sentBytes = bodyLength(reply);
     return reply;

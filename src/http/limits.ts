@@ -13,8 +13,9 @@ export const HTTP_LIMITS = {
   checkIntervalMs: 500,
   connections: 10_000,
   backlog: 4_096,
-  /** How long a refused connection stays open, so that the client can read the answer. */
-  lingerMs: 500,
+  /** How long, and how much, a closing connection still reads, so that the answer is not lost. */
+  drainMs: 10_000,
+  drainBytes: 67_108_864,
   /** How long a closing server still accepts queued connections, and requests on open ones. */
   graceMs: 500,
   closeMs: 10_000,

@@ -35,8 +35,6 @@ export interface Chunk {
   readonly hasMore: boolean;
 }
 
-const MAX_DRAIN_MS = 500;
-const MAX_DRAIN_BYTES = 67_108_864;
 /** A client that has left this much unread is disconnected. */
 const MAX_UNREAD_BYTES = 1_048_576;
 
@@ -114,28 +112,6 @@ export function sendHead(response: ServerResponse, reply: Reply, requestId: stri
   response.writeHead(reply.status, [...replyHeaders(reply, requestId), 'connection', 'close']);
   // Otherwise Node would delay the head until the first chunk, or that of a HEAD until `end`.
   response.flushHeaders();
-}
-
-/** Sends `reply`, discards the rest of the body within limits, and closes the connection. */
-export function sendAndClose(response: ServerResponse, reply: Reply, requestId: string): void {
-  sendHead(response, reply, requestId);
-  const { body, large } = reply;
-  const message = response.req;
-  for (const part of large?.parts ?? []) response.write(part);
-  if (body !== undefined) response.write(body);
-  let drained = 0;
-  const timer = setTimeout(finish, MAX_DRAIN_MS);
-  function drain(chunk: Buffer): void {
-    drained += chunk.length;
-    if (drained > MAX_DRAIN_BYTES) finish();
-  }
-  function finish(): void {
-    clearTimeout(timer);
-    message.off('data', drain).off('end', finish).off('close', finish);
-    response.end();
-  }
-  if (message.complete) finish();
-  else message.on('data', drain).on('end', finish).on('close', finish);
 }
 
 /** Sends a stream, and ends early if the client leaves, does not read, or sends another request. */

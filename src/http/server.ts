@@ -8,6 +8,7 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import { type AddressInfo, type ListenOptions, Server as NetServer, Socket } from 'node:net';
+import { nextTick } from 'node:process';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { hasUnambiguousEnd } from './body/read.ts';
@@ -56,7 +57,11 @@ export class HttpServer {
     // Node would drop headers beyond a limit, perhaps a second host; message.ts counts them.
     this.#server.maxHeadersCount = 0;
     this.#server
-      .on('connection', (socket) => this.#connections.add(socket))
+      .on('connection', (socket) => {
+        this.#connections.add(socket);
+        // Node calls it after the last answer. Its own would not wait for what still arrives.
+        socket.destroySoon = () => this.#end(socket);
+      })
       .on('request', (message, response) => this.#receive(message, response))
       .on('checkContinue', (message, response) => this.#receive(message, response, true))
       .on('checkExpectation', (message, response) => this.#receive(message, response))
@@ -94,7 +99,7 @@ export class HttpServer {
     // A client may have sent another request before it read `connection: close`.
     await Promise.race([closed, delay(this.#options.limits.graceMs, undefined, { ref: false })]);
     await this.#connections.flushed();
-    this.#connections.destroySilent();
+    this.#connections.destroySpent();
     this.#server.close();
     await closed;
     clearTimeout(deadline);
@@ -137,7 +142,7 @@ export class HttpServer {
     if (latest?.message.complete) {
       this.#connections.runAfter(socket, latest.response, () => this.#refuse(socket, problem));
     } else if (latest?.response.headersSent) {
-      this.#end(socket);
+      this.#connections.runAfter(socket, latest.response, () => this.#end(socket));
     } else {
       // The input ends or is malformed before the latest request, if any, is complete.
       const refuse = () => this.#refuse(socket, problem, latest);
@@ -158,10 +163,19 @@ export class HttpServer {
   }
 
   /** Sends `text` and ends the connection, but reads on: a reset could destroy the answer. */
-  #end(socket: Duplex, text = ''): void {
+  #end(socket: Duplex, text?: string): void {
+    const { drainMs, drainBytes, graceMs } = this.#options.limits;
+    const timer = setTimeout(() => socket.destroy(), this.#closing ? graceMs : drainMs).unref();
+    socket.once('close', () => clearTimeout(timer));
     socket.end(text);
-    socket.resume();
-    setTimeout(() => socket.destroy(), this.#options.limits.lingerMs).unref();
+    this.#connections.resume(socket);
+    let drained = 0;
+    const drain = (chunk: Buffer) => {
+      drained += chunk.length;
+      if (drained > drainBytes) socket.destroy();
+    };
+    // The parser would keep further requests in memory. It lets go only of a socket that reads.
+    nextTick(() => socket.removeAllListeners('data').on('data', drain));
   }
 
   /** Accepts the queued connections, which would be reset; Node accepts one in each iteration. */

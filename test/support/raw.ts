@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { PROBLEM_STATUS, type ProblemSlug, type Violation } from '../../src/http/problem.ts';
 import { validatorAt } from './contract.ts';
 import { until } from './until.ts';
@@ -124,6 +125,40 @@ export async function exchange(
   const conversation = await converse(service, ...parts);
   const answer = await conversation.answer(/^HEAD /.test(String(parts[0])) ? 'HEAD' : undefined);
   await conversation.closed();
+  return answer;
+}
+
+/** Sends `head` and `body` before it reads anything; resolves with the answer. Fails at a reset. */
+export async function sendThenRead(
+  { port }: { port: number },
+  head: string,
+  body: Buffer,
+  pauseMs = 0,
+): Promise<RawAnswer> {
+  const socket = connect(port, '127.0.0.1').pause();
+  const received: Buffer[] = [];
+  socket.on('data', (data) => received.push(data));
+  const closed = once(socket.pause(), 'close');
+  const write = (part: string | Buffer) =>
+    new Promise((resolve, reject) => {
+      socket.write(part, (error) => (error ? reject(error) : resolve(undefined)));
+    });
+  await write(head);
+  for (let start = 0; start < body.length; start += 65_536) {
+    await write(body.subarray(start, start + 65_536));
+    if (pauseMs > 0) await delay(pauseMs);
+  }
+  socket.resume();
+  const method = /^HEAD /.test(head) ? 'HEAD' : undefined;
+  let taken: ReturnType<typeof takeAnswer>;
+  await until(() => {
+    taken = takeAnswer(Buffer.concat(received), method);
+    return taken !== undefined || socket.errored !== null;
+  });
+  const { answer } = taken ?? assert.fail('the connection was reset');
+  if (answer.headers.connection !== 'close') socket.destroy();
+  await closed;
+  assert.equal(socket.errored, null, 'the connection was reset');
   return answer;
 }
 

@@ -23,7 +23,7 @@ const post = (headers: string, body = '') => `POST /notes HTTP/1.1\r\n${HOST}${h
 const chunked = (body: string) => post('Transfer-Encoding: chunked\r\n', body);
 
 // On a busy machine, a client may take long to send all that it sends.
-HTTP_LIMITS.lingerMs = 30_000;
+HTTP_LIMITS.drainMs = 30_000;
 const service = await startService({ after });
 
 test('malformed requests: each gets a request id, which is in the log', async () => {

@@ -1,0 +1,130 @@
+// Answers that are sent before the body has arrived: through Python's urllib, which always asks to
+// close the connection, an nginx with nothing but proxy_pass, which speaks HTTP/1.0, and slowly.
+import assert from 'node:assert/strict';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { startCommand } from '../support/command.ts';
+import { temporaryFolder } from '../support/engine.ts';
+import { send } from '../support/http.ts';
+import { lastingPort } from '../support/ports.ts';
+import { openSocket, sendThenRead } from '../support/raw.ts';
+import { skipLoudly } from '../support/skip.ts';
+import { until } from '../support/until.ts';
+
+const ROUNDS = 20;
+/** Near the largest body that nginx accepts, and above that of the service. */
+const SIZE = 1_000_000;
+const LIMIT = 900_000;
+
+/** Requests, with the status of their early answers. */
+const EARLY = [
+  [401, 'POST', '/notes', {}],
+  [401, 'PUT', '/notes/1', { 'x-api-key': 'none' }],
+  [403, 'POST', '/notes', { 'x-api-key': 'key', 'sec-fetch-site': 'cross-site' }],
+  [404, 'POST', '/nothing', { 'x-api-key': 'key' }],
+  [405, 'PATCH', '/notes', { 'x-api-key': 'key' }],
+  [413, 'POST', '/notes', { 'x-api-key': 'key', 'content-type': 'application/json' }],
+] as const;
+
+const SCRIPT = `
+import json, sys, urllib.error, urllib.request
+url, size, cases = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
+for status, method, path, headers in cases:
+    sent = urllib.request.Request(url + path, b"x" * size, headers, method=method)
+    try:
+        found = urllib.request.urlopen(sent).status
+    except urllib.error.HTTPError as error:
+        found = len(error.read()) and error.code
+    except Exception as error:
+        found = error
+    print(status, found)
+`;
+
+// The address has ten wrong keys a minute, and then gets 429, which is early as well.
+const isExpected = (status: number, found: number) => found === status || found === 429;
+
+async function start(t: TestContext, count: number) {
+  const args = ['--port', '0', '--processes', String(count), '--body-limit', String(LIMIT)];
+  const url = await startCommand(t, args, { env: { NOTES_API_KEYS: 'key' } }).ready();
+  return { url, port: Number(new URL(url).port) };
+}
+
+/** Starts an nginx that passes all on to `url`; resolves with its own URL. */
+async function startNginx(t: TestContext, url: string): Promise<string> {
+  const folder = temporaryFolder(t);
+  const port = await lastingPort();
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  );
+  // The workers of an nginx that root starts could not write into the folder.
+  const user = process.getuid?.() === 0 ? 'user root;' : '';
+  const lines = [
+    `daemon off; ${user} pid ${folder}/pid; error_log ${folder}/error.log; events {}`,
+    `http { access_log off; ${temporary.join(' ')}`,
+    `server { listen 127.0.0.1:${port}; location / { proxy_pass ${url}; } } }`,
+  ];
+  writeFileSync(join(folder, 'nginx.conf'), lines.join('\n'));
+  const args = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')];
+  const proxy = spawn('nginx', args, { env: NGINX_ENV, stdio: 'ignore' });
+  const ended = once(proxy, 'close');
+  t.after(async () => {
+    proxy.kill();
+    await ended;
+  });
+  const isOpen = () => openSocket({ port }).then((socket) => Boolean(socket.destroy()));
+  await until(() => isOpen().catch(() => false));
+  return `http://127.0.0.1:${port}`;
+}
+
+const NGINX_ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
+
+for (const count of [1, 2]) {
+  test(`early answers: urllib reads them, processes: ${count}`, async (t) => {
+    if (spawnSync('python3', ['--version']).error) return skipLoudly(t, 'there is no python3 here');
+    const { url } = await start(t, count);
+    const cases = JSON.stringify(Array.from({ length: ROUNDS }, () => EARLY).flat());
+    const args = ['-c', SCRIPT, url, String(SIZE), cases];
+    const { stdout } = await promisify(execFile)('python3', args);
+    const lines = stdout.trim().split('\n');
+    assert.equal(lines.length, ROUNDS * EARLY.length);
+    for (const line of lines) {
+      const [status, found] = line.split(' ').map(Number);
+      assert.ok(isExpected(status ?? 0, found ?? 0), line);
+    }
+  });
+
+  test(`early answers: nginx as it is installed passes them on, processes: ${count}`, async (t) => {
+    if (spawnSync('nginx', ['-v'], { env: NGINX_ENV }).error)
+      return skipLoudly(t, 'there is no nginx here');
+    const { url } = await start(t, count);
+    const proxy = await startNginx(t, url);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const answers = EARLY.map(async ([status, method, path, headers]) => {
+        const answer = await send(proxy, method, path, { body: Buffer.alloc(SIZE, 'x'), headers });
+        assert.ok(isExpected(status, answer.status), `${status}: ${answer.text}`);
+      });
+      await Promise.all(answers);
+    }
+  });
+
+  test(`early answers: a slow client reads them at last, processes: ${count}`, async (t) => {
+    const service = await start(t, count);
+    const size = 3_000_000;
+    const closings = ['HTTP/1.0\r\n', 'HTTP/1.1\r\nconnection: close\r\n', 'HTTP/1.1\r\n'];
+    const answers = closings.flatMap((closing) =>
+      EARLY.map(async ([status, method, path, headers]) => {
+        const fields = Object.entries({ ...headers, 'content-length': size, host: 'localhost' });
+        const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+        const head = `${method} ${path} ${closing}${lines}\r\n`;
+        // A megabyte in a second.
+        const answer = await sendThenRead(service, head, Buffer.alloc(size, 'x'), 60);
+        assert.ok(isExpected(status, answer.status), `${status}: ${answer.status}`);
+      }),
+    );
+    await Promise.all(answers);
+  });
+}
