@@ -105,6 +105,7 @@ class Contract {
     });
     const tags = this.#find('/components/parameters/TagIdFilter/schema');
     const search = this.#find('/components/parameters/SearchText');
+    const bulk = this.#find('/components/requestBodies/NoteCreateRequest/x-bounds');
     const snippet = this.#find('/components/schemas/Snippet/properties/text');
     return [
       `import { parseTime } from '../time.js';`,
@@ -114,6 +115,7 @@ class Contract {
       `export const operations = ${withExpressions(operations)};`,
       `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
       `export const MAX_TAG_FILTERS = ${tags.maxItems};`,
+      `export const MAX_BULK_TAGS = ${bulk.tags};`,
       `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,
       `export const problems = ${JSON.stringify(this.#problemsOf())};`,
     ].join('\n');

@@ -83,5 +83,8 @@ export const MAX_SNIPPET_LENGTH: number;
 /** How many tags a list of notes may be filtered by, whether by id or by name. */
 export const MAX_TAG_FILTERS: number;
 
+/** How many tags the lines of one request may have together. */
+export const MAX_BULK_TAGS: number;
+
 /** What the text of a search may contain. */
 export const QUERY_BOUNDS: Readonly<Record<'words' | 'terms' | 'prefixes', number>>;

@@ -1,5 +1,6 @@
 // The links between records, such as the tags on a note: each at its path, and in bodies.
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
+import { MAX_BULK_TAGS } from '../contract/generated.js';
 import type { BodyFormat } from '../http/body/formats.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
@@ -66,6 +67,10 @@ export function linksIn(
     if (!ends) continue;
     links ??= [];
     for (const end of ends) links.push([row, end]);
+    if (links.length <= MAX_BULK_TAGS) continue;
+    const detail = `must have fewer items: all lines may have ${MAX_BULK_TAGS} tags together`;
+    violations.push(violationAt(row, [ids ? member : byName.member], format, 'maxItems', detail));
+    break;
   }
   if (violations.length > 0) throw validationFailed(violations);
   return links;
@@ -78,7 +83,7 @@ export function unknownLinks(
   { missing }: MissingEnds,
   format: BodyFormat,
 ): Problem {
-  // Searching for each would take seconds: there may be 50,000.
+  // Searching for each would take long: there may be thousands.
   const firsts = new Map(links.map(([row], position) => [row, position] as const).reverse());
   const detail = `must be the id of a ${ends[1].resource.label.toLowerCase()}`;
   const violations = missing.map((position) => {

@@ -19,8 +19,9 @@ import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './p
 
 const REPLAYED = ['idempotent-replayed', 'true'];
 
-/** A bulk request counts as one request, plus one for this many lines. */
+/** A bulk request counts as one request, plus one for this many lines; tags count, too. */
 const LINES_PER_REQUEST = 50;
+const TAGS_PER_LINE = 2;
 
 type RecordInput = Input<Ids, unknown>;
 type ChangeInput = Input<Ids, Members>;
@@ -74,7 +75,8 @@ class Records {
     const bodies = (call.format === 'lines' ? body : [body]) as readonly Members[];
     const links = linksIn(this.#link, bodies, call.format, true);
     // Before anything is stored: a request must not be refused in the middle.
-    const charge = Math.floor(bodies.length / LINES_PER_REQUEST);
+    const tags = call.format === 'lines' && links ? links.length : 0;
+    const charge = Math.floor((bodies.length + tags / TAGS_PER_LINE) / LINES_PER_REQUEST);
     if (charge > 0) await call.charge(charge);
     const records = bodies.map((each) => valuesOf(this.#served.resource, each));
     const key = headers['idempotency-key'];

@@ -1,8 +1,9 @@
 // Quotas over HTTP: who has one, what the answers say, and what is never limited.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Answer } from '../../support/http.ts';
+import type { Answer, RequestParts } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
+import { lines } from '../../support/tagged-notes.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 
@@ -102,6 +103,29 @@ test('rate limits: a bulk request counts once more for every 50 lines', async (t
   const wait = Number(refused.headers['retry-after']);
   assert.ok(wait >= 4 && wait <= 6, `${wait} s for 2 of 20 requests a minute`);
   assert.equal((await service.request('GET', '/notes')).json.total, 299);
+});
+
+test('rate limits: two tags of a bulk request count as a line, others do not', async (t) => {
+  const service = await startService(t, { rateLimit: 40 });
+  const ids = Array.from({ length: 100 }, (_, index) => index + 1);
+  let left = 40;
+  const send = async (cost: number, method: string, path: string, parts: RequestParts) => {
+    const { headers, status } = await service.request(method, path, parts);
+    left -= cost;
+    assert.ok(status < 300, String(status));
+    assert.match(String(headers.ratelimit), new RegExp(`^"default";r=${left};t=\\d+$`));
+  };
+  await send(3, 'POST', '/tags', lines(...ids.map((id) => ({ name: `${id}` }))));
+  for (const [member, values] of Object.entries({ tag_ids: ids, tags: ids.map(String) })) {
+    const note = { ...NOTE, [member]: values };
+    const fewer = { ...NOTE, [member]: values.slice(3) };
+    await send(1, 'POST', '/notes', { json: note });
+    await send(1, 'PUT', '/notes/1', { json: note });
+    await send(1, 'PATCH', '/notes/1', { json: { [member]: values.slice(1) } });
+    await send(1, 'POST', '/notes', lines(fewer));
+    await send(2, 'POST', '/notes', lines(note));
+    await send(5, 'POST', '/notes', lines(...Array(3).fill(note), ...Array(48).fill(NOTE)));
+  }
 });
 
 test('rate limits: below its charge, a bulk request takes the whole quota', async (t) => {

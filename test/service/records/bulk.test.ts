@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { allItems, COLLECTIONS, inputOf, prepare } from '../../support/collections.ts';
 import { contract } from '../../support/contract.ts';
 import { startService } from '../../support/service.ts';
+import { clientOf, lines, NOTE } from '../../support/tagged-notes.ts';
 
 const TYPE = 'application/x-ndjson';
 const MAX_LINES = 500;
@@ -186,4 +187,30 @@ test('bulk: all other operations refuse lines with 415', async (t) => {
     }
   }
   assert.ok(count >= 12, String(count));
+});
+
+test('bulk: at most 5,000 tags on all lines together, by id and by name', async (t) => {
+  const { send, post } = clientOf(await startService(t));
+  const ids = Array.from({ length: 100 }, (_, index) => index + 1);
+  await send('POST', '/tags', 201, lines(...ids.map((id) => ({ name: `${id}` }))));
+  const byId = { ...NOTE, tag_ids: ids };
+  const byName = (from: number) => ({ ...NOTE, tags: ids.map((id) => `${from + id}`) });
+  const most = ids.slice(0, 50).map((id) => (id % 2 === 0 ? byId : byName(100 * id)));
+  for (const [more, member] of [
+    [[{ ...NOTE, tags: ['1'] }], 'tags'],
+    [[{ ...NOTE, tag_ids: [1] }, NOTE], 'tag_ids'],
+    [Array(450).fill(byId), 'tag_ids'],
+  ] as const) {
+    const { json } = await post(lines(...most, ...more), 422);
+    const detail = 'must have fewer items: all lines may have 5000 tags together';
+    assert.deepEqual(json.errors, [
+      { field: `50.${member}`, in: 'body', pointer: `#/50/${member}`, code: 'maxItems', detail },
+    ]);
+  }
+  const { json } = await send('GET', '/tags?limit=1', 200);
+  assert.equal(json.total, 100);
+  await post(lines(...most, NOTE, { ...NOTE, tags: [] }));
+  const stored = await send('GET', '/notes?limit=52&include=tag_ids', 200);
+  const counts = stored.json.items.map(({ tag_ids }: { tag_ids: number[] }) => tag_ids.length);
+  assert.deepEqual(counts, [...Array(50).fill(100), 0, 0]);
 });

@@ -104,9 +104,9 @@ async function checkCreations(service: Target): Promise<void> {
     ...['#/0/tag_ids/0', '#/1/tag_ids/0'],
   ]);
   const many = Array.from({ length: 100 }, (_, index) => index + 100);
-  const all = await post(lines(...Array(500).fill({ ...NOTE, tag_ids: many })), 422);
+  const all = await post(lines(...Array(50).fill({ ...NOTE, tag_ids: many })), 422);
   assert.equal(all.json.errors.length, 20);
-  assert.match(all.json.detail, /and 49997 more\.$/);
+  assert.match(all.json.detail, /and 4997 more\.$/);
   assert.equal(await state(), before);
   assert.equal((await post({ json: NOTE })).json.id, 6);
 }
