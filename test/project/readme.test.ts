@@ -224,7 +224,7 @@ test('operation: the limits are those of the code', () => {
   const { bodiesBytes, largeBodyBytes, largeReplyCharacters, repliesBytes, streams } =
     DISPATCH_LIMITS;
   const { largePageBytes, replyWaitMs, waitingReplies } = DISPATCH_LIMITS;
-  const { waitMs, guaranteedItems, burstItems, burstItemMs } = BATCH_LIMITS;
+  const { waitMs, guaranteedItems, burstItems, burstItemMs, lateMs } = BATCH_LIMITS;
   const [KiB, MiB, s] = [1_024, 1_048_576, 1_000];
   const prose = proseOf(guide('operation'));
   for (const phrase of [
@@ -245,7 +245,8 @@ test('operation: the limits are those of the code', () => {
     `${streams.toLocaleString('en')} streams (\`notes_streams_open\``,
     `(${closeMs / s} seconds at most)`,
     `longer than about ${waitMs} ms`,
-    `Fewer than ${guaranteedItems} waiting requests are never refused`,
+    `Fewer than ${guaranteedItems} waiting requests are not refused when they arrive`,
+    `A request that has waited for ${lateMs / s} seconds is refused`,
     `${burstItems.toLocaleString('en')} more requests that arrive at one time are all answered, ` +
       `and as many again ${Math.round((burstItems * burstItemMs) / s)} seconds later`,
   ]) {

@@ -108,8 +108,9 @@ test('batcher: the number of items is limited', async () => {
 
 for (const { name, sizes, batches } of [
   { name: 'up to the limit exactly', sizes: [4, 6, 1], batches: [[4, 6], [1]] },
-  { name: 'without the item that would exceed it', sizes: [4, 7, 1], batches: [[4], [7, 1]] },
-  { name: 'a larger item goes alone', sizes: [1, 50, 1], batches: [[1], [50], [1]] },
+  { name: 'a small item overtakes one without room', sizes: [4, 7, 1], batches: [[4, 1], [7]] },
+  { name: 'the oldest always goes', sizes: [4, 7, 4, 7, 6], batches: [[4, 4], [7], [7], [6]] },
+  { name: 'a larger item goes alone', sizes: [50, 1, 50], batches: [[50], [1], [50]] },
 ]) {
   test(`batcher: the size is limited, ${name}`, async () => {
     const { submit, runAll } = heldBatcher({ batchSize: 10 });
@@ -120,6 +121,23 @@ for (const { name, sizes, batches } of [
     );
   });
 }
+
+test('batcher: items that have waited too long are refused, and the others served', async (t) => {
+  const clock = { ms: 1_000 };
+  t.mock.method(performance, 'now', () => clock.ms);
+  const { submit, batch, runAll } = heldBatcher({ batchItems: 2, lateMs: 100, queueSize: 4 });
+  const underWay = submit('a');
+  const held = await batch(1);
+  const late = ['b', 'c', 'd'].map((item) => assert.rejects(submit(item), QueueFull));
+  clock.ms += 1;
+  const inTime = submit('e');
+  clock.ms += 100;
+  held.succeed();
+  await Promise.all(late);
+  const last = ['f', 'g', 'h', 'i'].map((item) => submit(item));
+  await runAll([underWay, inTime, ...last]);
+  assert.deepEqual(await Promise.all([inTime, ...last]), [...'efghi'].map(done));
+});
 
 for (const [name, limits] of [
   ['items', { queueItems: 3 }],

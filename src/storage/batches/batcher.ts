@@ -7,7 +7,7 @@ import { DatabaseUnavailable, DatabaseUncertain, StorageError } from '../databas
 /** The limits of a batch and of its queue. Each batcher chooses the unit of its sizes. */
 export const BATCH_LIMITS = {
   batchItems: 512,
-  batchSize: 4_194_304,
+  batchSize: 2_097_152,
   /** Turns of the event loop after a batch, in which clients send more on a single core. */
   pauseTurns: availableParallelism() > 1 ? 0 : 4,
   queueItems: 8_192,
@@ -19,6 +19,8 @@ export const BATCH_LIMITS = {
   /** Further items spend tokens: the bucket holds `burstItems` and gains one per `burstItemMs`. */
   burstItems: 4_096,
   burstItemMs: 4,
+  /** Items that have waited this long are refused, so that every call ends in time. */
+  lateMs: 10_000,
 };
 
 const WINDOW_BATCHES = 8;
@@ -49,6 +51,7 @@ interface BatcherOptions<Item, Outcome> {
 interface Waiting<Item, Outcome> {
   readonly item: Item;
   readonly itemSize: number;
+  readonly sinceMs: number;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -56,7 +59,7 @@ interface Waiting<Item, Outcome> {
 /** A shared instance, because capturing a stack trace costs more than reading a record. */
 const QUEUE_FULL = new QueueFull('the queue of waiting calls is full');
 
-/** Runs items in batches, oldest first. */
+/** Runs items in batches, oldest first; small ones overtake those for which a batch has no room. */
 export class Batcher<Item, Outcome> {
   readonly #options: BatcherOptions<Item, Outcome>;
   readonly #limits: typeof BATCH_LIMITS;
@@ -82,7 +85,7 @@ export class Batcher<Item, Outcome> {
     if (!this.#backlog.admit(this.#queue.length, this.#queuedSize, itemSize))
       return Promise.reject(QUEUE_FULL);
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, itemSize, resolve, reject });
+      this.#queue.push({ item, itemSize, sinceMs: performance.now(), resolve, reject });
       this.#queuedSize += itemSize;
       if (this.#loops < concurrency) void this.#runBatches();
     });
@@ -136,17 +139,29 @@ export class Batcher<Item, Outcome> {
   #nextBatch(): Waiting<Item, Outcome>[] {
     const { batchItems, batchSize } = this.#limits;
     const maxItems = this.#retries > 0 ? 1 : batchItems;
-    let count = 0;
-    let size = 0;
-    for (const { itemSize } of this.#queue) {
-      if (count > 0 && (count === maxItems || size + itemSize > batchSize)) break;
-      count += 1;
-      size += itemSize;
-    }
-    const batch = this.#queue.splice(0, count);
-    this.#queuedSize -= size;
     if (this.#retries > 0) this.#retries -= 1;
+    else this.#refuseLate();
+    const batch: Waiting<Item, Outcome>[] = [];
+    const overtaken: Waiting<Item, Outcome>[] = [];
+    let size = 0;
+    for (const each of this.#queue) {
+      if (batch.length === maxItems) break;
+      const fits = batch.length === 0 || size + each.itemSize <= batchSize;
+      (fits ? batch : overtaken).push(each);
+      if (fits) size += each.itemSize;
+    }
+    this.#queue.splice(0, batch.length + overtaken.length, ...overtaken);
+    this.#queuedSize -= size;
     return this.#options.check ? batch.filter((each) => this.#passesCheck(each)) : batch;
+  }
+
+  #refuseLate(): void {
+    const lateBefore = performance.now() - this.#limits.lateMs;
+    const late = this.#queue.filter(({ sinceMs }) => sinceMs < lateBefore);
+    for (const { itemSize, reject } of this.#queue.splice(0, late.length)) {
+      this.#queuedSize -= itemSize;
+      reject(QUEUE_FULL);
+    }
   }
 
   #passesCheck({ item, reject }: Waiting<Item, Outcome>): boolean {

@@ -1,10 +1,10 @@
 // All writes of the service. A batch becomes one transaction of runs; a run holds consecutive
-// writes of one kind, which its statements carry out as a set. Writes keep their order.
+// writes of one kind, which its statements carry out as a set. Those in a batch keep their order.
 import { randomUUID } from 'node:crypto';
 import type { FieldValue } from '../../resources/resource.ts';
 import type { Database, Row, Statement } from '../database.ts';
 import { KeyClock } from '../records/answered-keys.ts';
-import { Batcher, type BatchMeter } from './batcher.ts';
+import { BATCH_LIMITS, Batcher, type BatchMeter } from './batcher.ts';
 import { type Change, type FreshMemory, NO_MEMORY } from './fresh-memory.ts';
 
 /** A row as a statement unpacks it; null stands for a value that is not given. */
@@ -52,7 +52,11 @@ export interface Run {
   readonly rows: Values[];
 }
 
+/** A row, a link, and the statements of a write with links take as long as so many characters. */
 const ROW_SIZE = 256;
+const LINKED_SIZE = 8_192;
+/** The largest write leaves room in its batch, so that small ones need not wait. */
+const MAX_SIZE = 0.75 * BATCH_LIMITS.batchSize;
 
 /** Who else takes part in writing. */
 export interface WriterOptions {
@@ -106,11 +110,11 @@ export function createWriter(
     batcher.submit({ kind, key, write } as unknown as Item) as Promise<never>;
 }
 
-function sizeOf({ write: { rows, links = [] } }: Item): number {
-  let size = (rows.length + links.length) * ROW_SIZE;
+function sizeOf({ write: { rows, links } }: Item): number {
+  let size = (rows.length + (links?.length ?? 0)) * ROW_SIZE + (links ? LINKED_SIZE : 0);
   for (const row of rows)
     for (const value of row) if (typeof value === 'string') size += value.length;
-  return size;
+  return Math.min(size, MAX_SIZE);
 }
 
 function changesOf(items: readonly Item[], outcomes: readonly unknown[]): Change[] | undefined {
