@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { Semaphore } from './sync.ts';
 import { CALLS, type Job } from './thread.ts';
 
-/** A thread that does at most one job. The constructor throws if the system refuses a thread. */
+/** A thread that does one job at a time. The constructor throws if the system refuses a thread. */
 export class PoolThread {
   readonly #worker: Worker;
   readonly #calls = new Semaphore(Semaphore.cells(0));
@@ -17,7 +17,7 @@ export class PoolThread {
     this.#worker.on('error', (error) => {
       this.#fault = error;
     });
-    // The result cannot be deserialized; terminate the thread, which waits to be dismissed.
+    // The result cannot be deserialized.
     this.#worker.on('messageerror', (error) => this.terminate(error));
     this.#worker.on('exit', () => {
       this.#reject(this.#fault);
@@ -34,7 +34,7 @@ export class PoolThread {
     });
   }
 
-  /** Ends a thread that is idle or has done its job. */
+  /** Ends a thread that is idle. */
   dismiss(): void {
     this.#calls.release();
   }

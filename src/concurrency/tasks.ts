@@ -20,7 +20,4 @@ export const DEMONSTRATIONS: Readonly<Record<string, Demonstration<unknown, unkn
 /** The URL of this module. */
 export const TASKS = new URL(import.meta.url);
 
-runThread(DEMONSTRATIONS, () => {
-  const [input] = counter.prepare({ workers: 1, count: 1_000 }).inputs;
-  return { task: '/counter/increment', index: 0, input };
-});
+runThread(DEMONSTRATIONS);

@@ -1,5 +1,9 @@
-// The threads of the demonstrations. A thread serves one request and ends. Starting one is slow, so
-// the pool keeps idle threads ready until no request has arrived for a while.
+// The threads of the demonstrations. A request leases threads that nobody else uses until it has
+// its answer. Starting a thread is slow, so idle threads stay until no request has come for a while.
+//
+//   start ──> starting ──> idle <──> leased
+//                 │          │          │ its request has failed or been abandoned
+//                 └──────────┴──────────┴──> ended
 import { availableParallelism } from 'node:os';
 import { waitWithin } from '../bounded-wait.ts';
 import { PoolThread } from './pool-thread.ts';
@@ -11,8 +15,7 @@ export class NoThreads extends Error {
 
 /** The limits of all pools; tests change them. */
 export const POOL_LIMITS = {
-  /** Enough idle threads for the largest demonstration. */
-  idle: 16,
+  /** How long idle threads stay after the last lease. */
   idleMs: 30_000,
   /** How many requests may wait for threads, and how long. */
   queue: 256,
@@ -20,16 +23,19 @@ export const POOL_LIMITS = {
   jobMs: 30_000,
   /** Threads that may be starting at one time: more would only compete for the cores. */
   starting: availableParallelism(),
-  /** The pause before each start of an idle thread. */
-  refillMs: 20,
-  /** The event loop utilization from which idle threads are not started. */
-  refillUtilization: 0.5,
+  /**
+   * More threads are started only if no lease has ended for so long: usually one ends sooner than a
+   * thread starts, and more threads than cores do not make the work faster.
+   */
+  growMs: 50,
 };
 
 const SHUT_DOWN = 'The service is shutting down.';
 
 interface Waiter {
   readonly size: number;
+  /** Whether threads are started for it although others are leased. */
+  mayGrow: boolean;
   readonly grant: (threads: readonly PoolThread[]) => void;
   readonly refuse: (error: unknown) => void;
 }
@@ -42,9 +48,8 @@ export class ThreadPool {
   readonly #starting = new Set<PoolThread>();
   readonly #idle = new Set<PoolThread>();
   readonly #queue = new Set<Waiter>();
-  #wantedIdle = 0;
-  #refillTimer: NodeJS.Timeout | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
+  #growTimer: NodeJS.Timeout | undefined;
   #isShutDown = false;
 
   /** The threads load the module `tasks`, which calls `runThread`; at most `maxThreads` live. */
@@ -59,7 +64,7 @@ export class ThreadPool {
     inputs: readonly unknown[],
     signal?: AbortSignal,
   ): Promise<readonly unknown[]> {
-    const threads = await this.#acquire(inputs.length, signal);
+    const threads = await this.#lease(inputs.length, signal);
     try {
       const late = () => new Error(`${task} took too long`);
       const bounds = { ms: POOL_LIMITS.jobMs, late, signal };
@@ -69,11 +74,11 @@ export class ThreadPool {
         );
         Promise.all(jobs).then(resolve, reject);
       });
-      // Ending a thread takes time, so let the answer be sent first.
-      setImmediate(() => threads.forEach((thread) => void thread.dismiss()));
+      this.#growTimer?.refresh();
+      this.#addIdle(threads);
       return results;
     } catch (error) {
-      // The remaining threads may wait for one that has failed.
+      // The remaining threads may wait for one that has failed, or still work.
       for (const thread of threads) thread.terminate();
       throw error;
     }
@@ -86,13 +91,12 @@ export class ThreadPool {
   /** Rejects waiting and new requests, and ends the idle threads. Running requests continue. */
   shutDown(): void {
     this.#isShutDown = true;
-    clearTimeout(this.#refillTimer);
     clearTimeout(this.#idleTimer);
-    this.#wantedIdle = 0;
     const refused = [...this.#queue];
     this.#queue.clear();
+    this.#distribute();
     for (const { refuse } of refused) refuse(new NoThreads(SHUT_DOWN));
-    this.#endSurplus();
+    this.#endIdle();
   }
 
   /** Shuts down and aborts running requests. Resolves when all threads have ended. */
@@ -102,15 +106,14 @@ export class ThreadPool {
   }
 
   /** Resolves in the order of the calls. */
-  async #acquire(size: number, signal: AbortSignal | undefined): Promise<readonly PoolThread[]> {
+  async #lease(size: number, signal: AbortSignal | undefined): Promise<readonly PoolThread[]> {
     signal?.throwIfAborted();
     if (this.#isShutDown) throw new NoThreads(SHUT_DOWN);
-    this.#keepIdle();
     if (this.#queue.size >= POOL_LIMITS.queue)
       throw new NoThreads('Too many demonstrations wait for threads.');
     const late = () => new NoThreads('No threads became free in time.');
     return waitWithin({ ms: POOL_LIMITS.queueMs, late, signal }, (grant, refuse) => {
-      const waiter: Waiter = { size, grant, refuse };
+      const waiter: Waiter = { size, mayGrow: false, grant, refuse };
       this.#queue.add(waiter);
       this.#distribute();
       // The next request may need fewer threads than this one.
@@ -118,22 +121,35 @@ export class ThreadPool {
     });
   }
 
-  /** Gives idle threads to the waiting requests in order, and starts missing threads. */
+  /** Gives idle threads to the waiting requests in order, and starts those that the next lacks. */
   #distribute(): void {
     for (const waiter of this.#queue) {
       if (this.#idle.size < waiter.size) break;
-      const threads = [...this.#idle].slice(0, waiter.size);
+      // Those that worked last have the warmest caches.
+      const threads = [...this.#idle].slice(-waiter.size);
       for (const thread of threads) this.#idle.delete(thread);
       this.#queue.delete(waiter);
       waiter.grant(threads);
     }
-    if (this.#queue.size === 0) {
-      this.#endSurplus();
-      this.#refillLater();
+    const [next] = this.#queue;
+    if (!next) {
+      clearTimeout(this.#growTimer);
+      this.#growTimer = undefined;
       return;
     }
-    const wanted = [...this.#queue].reduce((sum, { size }) => sum + size, 0);
-    while (this.#idle.size + this.#starting.size < wanted && this.#hasRoom() && this.#start());
+    const leased = this.#alive.size - this.#idle.size - this.#starting.size;
+    if (leased > 0 && !next.mayGrow) {
+      this.#growTimer ??= setTimeout(() => this.#grow(), POOL_LIMITS.growMs).unref();
+      return;
+    }
+    while (this.#idle.size + this.#starting.size < next.size && this.#hasRoom() && this.#start());
+  }
+
+  #grow(): void {
+    this.#growTimer = undefined;
+    const [next] = this.#queue;
+    if (next) next.mayGrow = true;
+    this.#distribute();
   }
 
   #hasRoom(): boolean {
@@ -145,7 +161,7 @@ export class ThreadPool {
     try {
       const thread: PoolThread = new PoolThread(
         this.#tasks,
-        () => this.#onIdle(thread),
+        () => this.#onStarted(thread),
         (fault) => this.#onEnd(thread, fault),
       );
       this.#alive.add(thread);
@@ -157,10 +173,22 @@ export class ThreadPool {
     }
   }
 
-  #onIdle(thread: PoolThread): void {
+  #onStarted(thread: PoolThread): void {
     this.#starting.delete(thread);
-    this.#idle.add(thread);
+    this.#addIdle([thread]);
+  }
+
+  #addIdle(threads: readonly PoolThread[]): void {
+    for (const thread of threads) this.#idle.add(thread);
     this.#distribute();
+    clearTimeout(this.#idleTimer);
+    if (this.#isShutDown) this.#endIdle();
+    else this.#idleTimer = setTimeout(() => this.#endIdle(), POOL_LIMITS.idleMs).unref();
+  }
+
+  #endIdle(): void {
+    for (const thread of this.#idle) thread.dismiss();
+    this.#idle.clear();
   }
 
   #onEnd(thread: PoolThread, fault: Error): void {
@@ -170,43 +198,9 @@ export class ThreadPool {
     this.#distribute();
   }
 
-  /** Stops refilling and rejects the oldest waiter: the next start would probably fail too. */
+  /** Rejects the oldest waiter: the next start would probably fail, too. */
   #onFailedStart(error: unknown): void {
-    this.#wantedIdle = 0;
     const [oldest] = this.#queue;
     oldest?.refuse(error);
-  }
-
-  #keepIdle(): void {
-    this.#wantedIdle = POOL_LIMITS.idle;
-    clearTimeout(this.#idleTimer);
-    this.#idleTimer = setTimeout(() => {
-      this.#wantedIdle = 0;
-      this.#endSurplus();
-    }, POOL_LIMITS.idleMs).unref();
-  }
-
-  /** Starts missing idle threads one at a time, and only while the event loop is not busy. */
-  #refillLater(): void {
-    if (this.#refillTimer || !this.#canRefill()) return;
-    const before = performance.eventLoopUtilization();
-    this.#refillTimer = setTimeout(() => {
-      this.#refillTimer = undefined;
-      const { utilization } = performance.eventLoopUtilization(before);
-      const isQuiet = this.#queue.size === 0 && utilization < POOL_LIMITS.refillUtilization;
-      if (isQuiet && this.#canRefill()) this.#start();
-      this.#refillLater();
-    }, POOL_LIMITS.refillMs).unref();
-  }
-
-  #canRefill(): boolean {
-    return this.#starting.size === 0 && this.#idle.size < this.#wantedIdle && this.#hasRoom();
-  }
-
-  #endSurplus(): void {
-    for (const thread of [...this.#idle].slice(this.#wantedIdle)) {
-      this.#idle.delete(thread);
-      thread.dismiss();
-    }
   }
 }

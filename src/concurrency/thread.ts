@@ -1,4 +1,5 @@
-// The program of a thread of the pool: it warms up, does one job, and waits to be dismissed.
+// The program of a thread of the pool: it does one job after another, each for another lease.
+import { constants, setPriority } from 'node:os';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Semaphore } from './sync.ts';
 
@@ -24,27 +25,25 @@ export interface Job {
   readonly input: unknown;
 }
 
-/** Often enough for V8 to optimize the code. */
-const WARM_UP_ROUNDS = 12;
-
-/** The member of a thread's data with the semaphore by which it is called, then dismissed. */
+/** The member of a thread's data with the semaphore that counts its calls. */
 export const CALLS = 'calls of notes-server';
 
-/** Serves one job if this is a thread of a pool. One thread alone can repeat the job `warmUp`. */
-export function runThread(tasks: Tasks, warmUp: () => Job): void {
+/**
+ * Does one job for each call, if this is a thread of a pool, and ends when it is called without a
+ * job. A job that throws ends the thread.
+ */
+export function runThread(tasks: Tasks): void {
   const cells: Int32Array | undefined = workerData?.[CALLS];
   if (!parentPort || !cells) return;
-  const perform = ({ task, index, input }: Job) => tasks[task]?.work(input as never, index);
-  const job = warmUp();
-  // Cloned each time, like the real job.
-  for (let round = 0; round < WARM_UP_ROUNDS; round += 1) perform(structuredClone(job));
-  parentPort.postMessage('idle');
+  // Elsewhere, this is the priority of the whole process.
+  if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
   const calls = new Semaphore(cells);
-  calls.acquire();
-  const sent = receiveMessageOnPort(parentPort);
-  // Without a job, the thread is dismissed.
-  if (!sent) return;
-  parentPort.postMessage(perform(sent.message));
-  // A thread that ends slows down the others, so it waits until it is dismissed.
-  calls.acquire();
+  parentPort.postMessage('idle');
+  for (;;) {
+    calls.acquire();
+    const sent = receiveMessageOnPort(parentPort);
+    if (!sent) return;
+    const { task, index, input }: Job = sent.message;
+    parentPort.postMessage(tasks[task]?.work(input as never, index));
+  }
 }

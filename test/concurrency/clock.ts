@@ -15,14 +15,20 @@ export interface Clock {
   pending(): number[];
 }
 
-/** Replaces the global setTimeout and clearTimeout for the rest of the test. */
+/**
+ * Replaces the global setTimeout and clearTimeout for the rest of the test. A timer of 0 ms waits
+ * for the next turn of the event loop, not for the clock.
+ */
 export function stopTime(t: TestContext): Clock {
   const timers = new Map<unknown, Timer>();
+  const { setTimeout: setReal, clearTimeout: clearReal } = globalThis;
   let now = 0;
 
   function set(run: () => void, ms: number): object {
-    const handle = { unref: () => handle };
-    timers.set(handle, { run, ms, due: now + ms });
+    if (ms === 0) return setReal(run, 0);
+    const begin = () => void timers.set(handle, { run, ms, due: now + ms });
+    const handle = { unref: () => handle, refresh: begin };
+    begin();
     return handle;
   }
 
@@ -32,7 +38,9 @@ export function stopTime(t: TestContext): Clock {
   }
 
   t.mock.method(globalThis, 'setTimeout', set as never);
-  t.mock.method(globalThis, 'clearTimeout', (handle: unknown) => void timers.delete(handle));
+  t.mock.method(globalThis, 'clearTimeout', (handle: unknown) => {
+    if (!timers.delete(handle)) clearReal(handle as NodeJS.Timeout);
+  });
   return {
     tick(ms) {
       const end = now + ms;

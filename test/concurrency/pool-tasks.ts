@@ -35,20 +35,15 @@ export interface Identity {
   readonly threadId: number;
   readonly index: number;
   readonly input: unknown;
-  /**
-   * How many jobs this copy of the module has done, this one included, and how often it was warmed
-   * up.
-   */
+  /** How many jobs this copy of the module has done, this one included. */
   readonly served: number;
-  readonly warmedUp: number;
 }
 
 let served = 0;
-let warmedUp = 0;
 
 function identify(input: unknown, index: number): Identity {
   served += 1;
-  return { threadId, index, input, served, warmedUp };
+  return { threadId, index, input, served };
 }
 
 /** Answers once the gate is open. */
@@ -109,15 +104,7 @@ function nested(): unknown {
   return value;
 }
 
-function warm(): void {
-  warmedUp += 1;
-}
-
-const works = Object.entries({ identify, wait, reverse, fail, warm });
+const works = Object.entries({ identify, wait, reverse, fail });
 const tasks = Object.fromEntries(works.map(([name, work]) => [name, { work }]));
 
-runThread(tasks, () => ({
-  task: 'warm',
-  index: 0,
-  input: undefined,
-}));
+runThread(tasks);

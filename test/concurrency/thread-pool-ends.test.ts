@@ -12,6 +12,7 @@ import {
   assertServes,
   assertUnavailable,
   enqueue,
+  type Held,
   hold,
   identities,
   startPool,
@@ -19,7 +20,7 @@ import {
 } from './watched-pool.ts';
 
 const GONE = new Error('the client has gone');
-const LIMITS = { maxThreads: 2, refillMs: 20 };
+const LIMITS = { maxThreads: 2, growMs: 50 };
 
 /** How a request ends. */
 type End = 'served' | 'aborted' | 'refused' | 'killed';
@@ -27,6 +28,7 @@ type End = 'served' | 'aborted' | 'refused' | 'killed';
 /** A state of a request, beside another request, whose thread works. */
 interface State {
   readonly name: string;
+  /** How many threads are idle after it was aborted. */
   readonly idle: 0 | 1;
   /** Makes a request and brings it into the state. */
   readonly arrange: (pool: WatchedPool, signal: AbortSignal, clock: Clock) => Promise<Request>;
@@ -39,16 +41,25 @@ interface Request {
   readonly finish?: () => void;
 }
 
-async function refillOne(pool: WatchedPool, clock: Clock): Promise<void> {
-  clock.tick(LIMITS.refillMs);
-  await until(() => pool.counts().idle === 1);
+/** Starts a second thread, which is idle afterwards. */
+async function serveOne(pool: WatchedPool, clock: Clock, signal?: AbortSignal): Promise<void> {
+  const answer = identities(pool, 1, signal);
+  clock.tick(LIMITS.growMs);
+  await answer;
+}
+
+/** Makes a request that waits for threads, and lets them start. */
+function enqueueLate(pool: WatchedPool, size: number, signal: AbortSignal, clock: Clock): Held {
+  const request = enqueue(pool, size, signal);
+  clock.tick(LIMITS.growMs);
+  return request;
 }
 
 const STATES: readonly State[] = [
   {
     name: 'its threads start',
-    idle: 0,
-    arrange: async (pool, signal) => enqueue(pool, 1, signal),
+    idle: 1,
+    arrange: async (pool, signal, clock) => enqueueLate(pool, 1, signal, clock),
     ends: { abort: 'aborted', shutDown: 'refused', close: 'refused' },
   },
   {
@@ -59,9 +70,9 @@ const STATES: readonly State[] = [
   },
   {
     name: 'it has its thread and has not called it',
-    idle: 1,
+    idle: 0,
     async arrange(pool, signal, clock) {
-      await refillOne(pool, clock);
+      await serveOne(pool, clock);
       return enqueue(pool, 1, signal);
     },
     ends: { abort: 'aborted', shutDown: 'served', close: 'killed' },
@@ -69,13 +80,17 @@ const STATES: readonly State[] = [
   {
     name: 'it is at work',
     idle: 0,
-    arrange: (pool, signal) => hold(pool, 1, signal),
+    async arrange(pool, signal, clock) {
+      await serveOne(pool, clock);
+      return hold(pool, 1, signal);
+    },
     ends: { abort: 'aborted', shutDown: 'served', close: 'killed' },
   },
   {
     name: 'it runs for ever',
     idle: 0,
-    async arrange(pool, signal) {
+    async arrange(pool, signal, clock) {
+      await serveOne(pool, clock);
       const { cells } = createGate();
       const input = { deed: 'run for ever', culprit: 0, mates: 0, cells };
       const answer = pool.run('fail', [input], signal);
@@ -89,8 +104,7 @@ const STATES: readonly State[] = [
     name: 'it is done',
     idle: 1,
     async arrange(pool, signal, clock) {
-      await refillOne(pool, clock);
-      await identities(pool, 1, signal);
+      await serveOne(pool, clock, signal);
       return { answer: Promise.resolve() };
     },
     ends: { abort: 'served', shutDown: 'served', close: 'served' },
@@ -108,7 +122,7 @@ async function assertEnds({ answer, finish }: Request, end: End, signal: AbortSi
 
 async function arrange(t: TestContext, state: State) {
   const clock = stopTime(t);
-  const pool = startPool(t, { ...LIMITS, idle: state.idle });
+  const pool = startPool(t, LIMITS);
   const other = await hold(pool, 1);
   const controller = new AbortController();
   const request = await state.arrange(pool, controller.signal, clock);
@@ -117,17 +131,16 @@ async function arrange(t: TestContext, state: State) {
 
 for (const state of STATES) {
   const { abort, shutDown, close } = state.ends;
+  const { idle } = state;
 
   test(`threads: a request is aborted while ${state.name}`, async (t) => {
     const { clock, pool, other, controller, request } = await arrange(t, state);
     controller.abort(GONE);
     await assertEnds(request, abort, controller.signal);
-    await until(() => pool.counts().alive === 1);
+    // Only a thread whose lease has ended early ends.
+    await until(() => pool.counts().alive === 1 + idle && pool.counts().idle === idle);
     // Those of the other request, and nothing of this one.
-    assert.deepEqual(
-      clock.pending().filter((ms) => ms !== LIMITS.refillMs),
-      [POOL_LIMITS.jobMs, POOL_LIMITS.idleMs],
-    );
+    assert.deepEqual(clock.pending(), [POOL_LIMITS.jobMs, POOL_LIMITS.idleMs]);
     assert.equal((await other.finish()).length, 1);
   });
 
@@ -169,19 +182,20 @@ test('threads: closes before the first use', async (t) => {
   await assertCloses(startPool(t), clock);
 });
 
-test('threads: closes while one thread is idle and another is due', async (t) => {
+test('threads: closes while a request waits for more threads than are idle', async (t) => {
   const clock = stopTime(t);
-  const pool = startPool(t, { ...LIMITS, idle: 2 });
+  const pool = startPool(t, LIMITS);
   await assertServes(pool);
-  await until(() => pool.counts().alive === 0);
-  await refillOne(pool, clock);
-  assert.ok(clock.pending().includes(LIMITS.refillMs));
-  await assertCloses(pool, clock);
+  const held = await hold(pool, 1);
+  const waiting = enqueue(pool, LIMITS.maxThreads);
+  assert.ok(clock.pending().includes(LIMITS.growMs));
+  await Promise.all([assertCloses(pool, clock), assertUnavailable(waiting.answer, /shutting/)]);
+  await assert.rejects(held.answer, /ended before its job did/);
 });
 
 test('threads: a request that was aborted before starts nothing', async (t) => {
   const clock = stopTime(t);
-  const pool = startPool(t, { idle: 3 });
+  const pool = startPool(t);
   const signal = AbortSignal.abort(GONE);
   await assertEnds({ answer: identities(pool, 2, signal) }, 'aborted', signal);
   assert.deepEqual(clock.pending(), []);

@@ -38,15 +38,13 @@ export class WatchedPool extends ThreadPool {
 }
 
 /**
- * Returns a pool that is closed when the test ends. By default it keeps no idle threads, starts two
- * threads at a time, and ignores how busy the event loop is, because a test that waits keeps it
- * busy.
+ * Returns a pool that is closed when the test ends. By default it starts two threads at a time, and
+ * starts more at once while others are leased.
  */
 export function startPool(t: Pick<TestContext, 'after'>, choices: Choices = {}): WatchedPool {
   const { maxThreads = 8, tasks = TASKS, ...limits } = choices;
   const before = { ...POOL_LIMITS };
-  const refillUtilization = Number.POSITIVE_INFINITY;
-  Object.assign(POOL_LIMITS, { idle: 0, starting: 2, refillUtilization, ...limits });
+  Object.assign(POOL_LIMITS, { starting: 2, growMs: 0, ...limits });
   const pool = new WatchedPool(tasks, maxThreads);
   const onWorker = (worker: Worker) => pool.watch(worker);
   process.on('worker', onWorker);
@@ -71,8 +69,8 @@ export async function identities(
 export async function assertServes(pool: ThreadPool, size = 1): Promise<void> {
   const answers = await identities(pool, size);
   assert.deepEqual(
-    answers.map(({ index, input, served }) => ({ index, input, served })),
-    Array.from({ length: size }, (_, index) => ({ index, input: index, served: 1 })),
+    answers.map(({ index, input }) => ({ index, input })),
+    Array.from({ length: size }, (_, index) => ({ index, input: index })),
   );
 }
 

@@ -28,8 +28,6 @@ const HEALTH_WITHIN_MS = 1_000;
 /** Another load on the machine may spoil one try, but not all. */
 const TRIES = 3;
 
-const IDLE_THREADS = 16;
-
 /** Idle threads end soon, and a request waits for its threads even on a busy machine. */
 const PATIENT = [...SHORT_IDLE, ...limited('queueMs', 60_000)];
 
@@ -116,13 +114,13 @@ async function load({ pid, port }: Watched, t: TestContext): Promise<number[]> {
 
 test('threads: a flood of demonstrations leaves the service usable', async (t) => {
   if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
-  const watched = await start(t, [], ['--log-level', 'error']);
+  const watched = await start(t, SHORT_IDLE, ['--log-level', 'error']);
   const longest: number[] = [];
   do {
     longest.push((await load(watched, t)).at(-1) ?? assert.fail());
   } while (Math.min(...longest) > HEALTH_WITHIN_MS && longest.length < TRIES);
   assert.ok(Math.min(...longest) <= HEALTH_WITHIN_MS, `/health took ${longest} ms`);
-  await until(() => threadsOf(watched.pid) <= watched.base + IDLE_THREADS);
+  await until(() => threadsOf(watched.pid) <= watched.base);
 });
 
 const items = numbered(50);

@@ -10,6 +10,15 @@ export function threadsOf(pid: number | undefined): number {
   return readdirSync(`/proc/${pid}/task`).length;
 }
 
+/** Returns the nice value of each thread of a process: the larger, the lower is its priority. */
+export function niceValuesOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).map((thread) => {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+    // The fields after the name, which may contain spaces, begin with the third.
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19 - 3]);
+  });
+}
+
 /** Returns the number of open descriptors of a process. */
 export function descriptorsOf(pid: number | undefined): number {
   return readdirSync(`/proc/${pid}/fd`).length;

@@ -6,8 +6,8 @@ import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
 import { numbered, run, TAKEN } from '../../support/demonstration-requests.ts';
 import { startService } from '../../support/service.ts';
 
-// Idle threads would start and end beside each test, and a busy machine starts threads slowly.
-Object.assign(POOL_LIMITS, { idle: 0, queueMs: 60_000 });
+// A busy machine starts threads slowly.
+Object.assign(POOL_LIMITS, { queueMs: 60_000 });
 const service = await startService({ after });
 
 /** Texts that are easily spoiled. */

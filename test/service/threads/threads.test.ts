@@ -13,7 +13,7 @@ import { type Answer, request } from '../../support/http.ts';
 import { openSocket, requestText } from '../../support/raw.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
-import { CANNOT_LOOK, limited, threadsOf } from '../../support/threads.ts';
+import { CANNOT_LOOK, limited, niceValuesOf, threadsOf } from '../../support/threads.ts';
 import { until } from '../../support/until.ts';
 
 const WIDE = { workers: 2, count: 1_000 };
@@ -56,10 +56,10 @@ function limit(t: TestContext, limits: Partial<typeof POOL_LIMITS>): void {
   t.after(() => void Object.assign(POOL_LIMITS, before));
 }
 
-/** Starts a service with two threads at most, none of them ahead of need. */
+/** Starts a service with two threads at most. */
 function startSmall(t: TestContext, limits: Partial<typeof POOL_LIMITS> = {}): Promise<Service> {
   // A busy machine starts threads slowly.
-  limit(t, { idle: 0, queueMs: 60_000, ...limits });
+  limit(t, { queueMs: 60_000, ...limits });
   return startService(t, { maxThreads: 2 });
 }
 
@@ -106,10 +106,22 @@ test('threads: a client that disconnects releases them', async (t) => {
   assert.deepEqual((await answer).json, RIGHT);
 });
 
-test('threads: idle ones start after a demonstration', async (t) => {
-  const service = await startSmall(t, { idle: 1, refillUtilization: 2 });
+test('threads: they stay after a demonstration, until none has come for a while', async (t) => {
+  const service = await startSmall(t, { idleMs: 200 });
   await count(service);
-  await reports(service, { alive: 1, idle: 1, waiting: 0 });
+  await reports(service, { alive: 0, idle: 0, waiting: 0 });
+  limit(t, { idleMs: 60_000 });
+  await count(service);
+  await reports(service, { alive: 2, idle: 2, waiting: 0 });
+});
+
+test('threads: the system prefers all other threads', async (t) => {
+  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
+  const service = await startSmall(t);
+  const niceThreads = () => niceValuesOf(process.pid).filter((nice) => nice === 19).length;
+  const before = niceThreads();
+  await count(service);
+  assert.equal(niceThreads() - before, 2);
 });
 
 test('threads: 503 when too many wait, or too long', async (t) => {
