@@ -1,5 +1,5 @@
 // The threads of the demonstrations. A request leases threads that nobody else uses until it has
-// its answer. Starting a thread is slow, so idle threads stay until no request has come for a while.
+// its answer. Starting a thread is slow, so idle ones stay until no request has come for a while.
 //
 //   start ──> starting ──> idle <──> leased
 //                 │          │          │ its request has failed or been abandoned
