@@ -1,4 +1,5 @@
 // The table of the sub-commands. Each loads the file that carries it out only when it is used.
+import { fstatSync } from 'node:fs';
 import type { Screen } from '../commands/progress.ts';
 import type { StorageOptions } from '../storage/open.ts';
 import { type Flag, type FlagValues, UsageError } from './arguments.ts';
@@ -136,8 +137,11 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
     example: 'key --name dashboard --access read',
     async run({ flags }) {
       const { newKeyLine } = await import('../guards/key-file.ts');
+      const output = fstatSync(1);
+      // The last line of a file to which the shell appends may lack its end.
+      const blank = output.isFile() && output.size > 0 ? '' : undefined;
       try {
-        return { lines: [newKeyLine(flags as Readonly<Record<string, string>>)] };
+        return { lines: [blank, newKeyLine(flags as Readonly<Record<string, string>>)] };
       } catch (error) {
         throw new UsageError(`--${(error as Error).message}`);
       }

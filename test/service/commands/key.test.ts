@@ -1,11 +1,13 @@
 // The command `key`: a new key, as a line that the file of keys takes.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { loadKeys } from '../../../src/guards/keys.ts';
-import { assertRefused, runCommand } from '../../support/command.ts';
+import { assertRefused, LAUNCHER, runCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 
 test('key: prints a line with 256 random bits, which the file of keys takes', async (t) => {
@@ -34,6 +36,35 @@ test('key: prints a line with 256 random bits, which the file of keys takes', as
       [labels[3], 'write', '2999-03-01T12:00:00Z'],
     ],
   );
+});
+
+test('key: appended to any file, it is a key of its own, and so is the last one', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'keys');
+  const shell = `'${process.execPath}' '${LAUNCHER}' key --name new >> keys`;
+  for (const [before, names] of [
+    ['', [null]],
+    ['old', ['old', null]],
+    ['old\n', ['old', null]],
+    ['\ufeffold name=old\r\n# last', ['old', null]],
+    ['first\r\nold access=read', ['first', 'old', null]],
+    ['first\n\nold', ['first', 'old', null]],
+  ] as const) {
+    writeFileSync(file, before);
+    await promisify(execFile)('sh', ['-c', shell], { cwd: folder });
+    const text = readFileSync(file, 'utf8');
+    assert.ok(text.startsWith(before) && (before !== '' || !text.startsWith('\n')), text);
+    const keys = await loadKeys({ apiKeys: [], apiKeysFile: file });
+    const [added = ''] = text.trim().split('\n').at(-1)?.split(' ') ?? [];
+    assert.match(added, /^[0-9a-f]{64}$/);
+    for (const name of names)
+      assert.equal(
+        typeof keys?.keyIn({ 'x-api-key': name ?? added }),
+        'object',
+        `${before}: ${name}`,
+      );
+    assert.equal(keys?.entries.length, names.length);
+  }
 });
 
 test('key: wrong options are refused in the words of the file', async (t) => {
