@@ -1,5 +1,5 @@
-// bin/notes-server itself: it works from any place, and says how to repair an incomplete
-// installation.
+// bin/notes-server itself: it works from any place, and says what to do about an old Node and an
+// incomplete installation.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -57,6 +57,31 @@ test('launcher: runs with only the dependencies of package.json', async (t) => {
 
 test('launcher: a fresh clone, and a build without its packages, need npm ci', async (t) => {
   for (const parts of [[], ['dist/src']]) await assertRemedy(t, treeOf(t, ...parts), 'ci');
+});
+
+test('launcher: an older Node is told what it takes before anything is loaded', async (t) => {
+  // Without dist/, a version that will do gets as far as to miss it.
+  const parts = launcherOf(treeOf(t));
+  const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const needed = engines.node.replace('>=', '');
+  const [major = 0, minor = 0] = needed.split('.').map(Number);
+  for (const [version, isOld] of [
+    ['18.20.8', true],
+    [`${major}.${minor - 1}.9`, true],
+    [`${major - 1}.${minor + 1}.0`, true],
+    [`${needed}.0`, false],
+    [`${major + 2}.0.0`, false],
+    ['100.1.0-pre', false],
+  ] as const) {
+    const versions = `{ value: { ...process.versions, node: '${version}' } }`;
+    const fake = `Object.defineProperty(process, 'versions', ${versions})`;
+    const node = ['--import', `data:text/javascript,${encodeURIComponent(fake)}`];
+    const text = `Node.js ${version} is too old: it takes ${needed} or later\n`;
+    const reason = isOld
+      ? RegExp(`: ${text.replaceAll('.', '\\.')}$`)
+      : /installation is incomplete/;
+    assertRefused(await runCommand(t, [], { ...parts, node }), 1, reason);
+  }
 });
 
 test('launcher: an incomplete build needs npm ci', async (t) => {
