@@ -1,5 +1,7 @@
 // The process: command line, start, signals and exit status. No other module of src ends it.
 import cluster from 'node:cluster';
+import { closeSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import type { App } from './app.ts';
 import { UsageError } from './cli/arguments.ts';
 import { type Command, parseCommand } from './cli/command-line.ts';
@@ -62,6 +64,8 @@ async function run(command: Command): Promise<void> {
       process.stdout.write(`${readVersion()}\n`);
       return;
     case 'run': {
+      // Restores the default, which the launcher has replaced.
+      process.removeAllListeners('SIGHUP');
       const streams = { input: process.stdin, write: writeOutput, screen };
       const { lines, hasFailed } = await command.run(command.input, streams);
       for (const line of lines) if (line !== undefined) process.stdout.write(`${line}\n`);
@@ -91,10 +95,10 @@ async function serve(options: Options): Promise<void> {
   const log = createLog(options);
   const unknown = unknownVariables(process.env);
   if (unknown.length > 0) log.write('warn', 'unknown variables', { variables: unknown });
-  const app = await createServer(options, log);
-  const { freeSocketPath, socketRemover } = await import('./http/socket-path.ts');
-  if (options.socket !== undefined) await freeSocketPath(options.socket);
-  const address = await app.listen();
+  const starting = start(options, log);
+  handleHangups(options.apiKeysFile, log, starting);
+  const { app, address } = await starting;
+  const { socketRemover } = await import('./http/socket-path.ts');
   const removeSocket = options.socket === undefined ? () => {} : socketRemover(options.socket);
   endOnFault(log);
   const stop = (signal: NodeJS.Signals) => {
@@ -105,13 +109,17 @@ async function serve(options: Options): Promise<void> {
     endWith(log, app.close());
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
-  // Without a file of keys, SIGHUP keeps its default: closing the terminal ends the process.
-  const { apiKeysFile } = options;
-  if (apiKeysFile !== undefined) process.on('SIGHUP', () => reloadKeys(app, apiKeysFile, log));
-  if (apiKeysFile !== undefined) await warnOfReaders(apiKeysFile, log);
+  if (options.apiKeysFile !== undefined) await warnOfReaders(options.apiKeysFile, log);
   process.stdout.write(`notes-server listening on ${address}\n`);
   if (process.stderr.isTTY) process.stderr.write(firstSteps(options, address));
   log.write('info', 'listening', { address, keys: app.keyCount });
+}
+
+async function start(options: Options, log: Log) {
+  const app = await createServer(options, log);
+  const { freeSocketPath } = await import('./http/socket-path.ts');
+  if (options.socket !== undefined) await freeSocketPath(options.socket);
+  return { app, address: await app.listen() };
 }
 
 async function createServer(options: Options, log: Log) {
@@ -121,6 +129,18 @@ async function createServer(options: Options, log: Log) {
   }
   const { Supervisor } = await import('./processes/supervisor.ts');
   return new Supervisor(options, process.argv.slice(2), log);
+}
+
+/** On SIGHUP, stops if a terminal of the process has closed; otherwise reloads after the start. */
+function handleHangups(file: string | undefined, log: Log, starting: ReturnType<typeof start>) {
+  const terminals = [0, 1, 2].filter(isatty);
+  process.on('SIGHUP', function handle() {
+    if (!terminals.every(isatty)) {
+      // The system and the shell may both send it, but a second SIGTERM ends the process at once.
+      process.off('SIGHUP', handle).kill(process.pid, 'SIGTERM');
+    } else if (file === undefined) log.write('warn', 'there is no file of keys to reload');
+    else starting.then(({ app }) => reloadKeys(app, file, log)).catch(() => {});
+  });
 }
 
 async function serveAsMember(options: Options): Promise<void> {
@@ -146,9 +166,9 @@ async function serveAsMember(options: Options): Promise<void> {
     return endWith(log, closed);
   };
   process.on('SIGTERM', stop);
-  // A terminal sends SIGINT and SIGHUP to all processes, but only the supervisor handles them.
+  // A terminal sends SIGINT to all processes, but only the supervisor handles it. For SIGHUP, the
+  // launcher does the same.
   process.on('SIGINT', () => {});
-  if (options.apiKeysFile !== undefined) process.on('SIGHUP', () => {});
 }
 
 function createLog({ logLevel, logFormat, processes }: Options): Log {
@@ -195,6 +215,8 @@ async function endWith(log: Log, closed: Promise<void>): Promise<void> {
 
 function end(log: Log, status: number): void {
   log.flush();
+  // Node would try to reset a terminal that has closed, and crash.
+  for (const descriptor of [0, 1, 2]) if (!isatty(descriptor)) closeSync(descriptor);
   process.exit(status);
 }
 

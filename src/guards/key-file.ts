@@ -1,7 +1,7 @@
 // The file of keys: each line has a key and its attributes. No error quotes any part of a line,
 // because a mistake can put the key anywhere.
 import { hash, randomBytes } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import { constants, open, stat } from 'node:fs/promises';
 import type { KeyEntry } from '../http/exchange.ts';
 import { READ_ERRORS } from '../read-errors.ts';
 import { suggestion } from '../suggestion.ts';
@@ -72,9 +72,10 @@ export async function readKeys({ apiKeys, apiKeysFile: file }: KeySource): Promi
   const found = new FoundKeys();
   for (const key of apiKeys) found.add('NOTES_API_KEYS', key, PLAIN);
   if (file === undefined) return found.entries;
-  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    const { code = '' } = cause;
-    throw new Error(`cannot read the keys in ${file}: ${READ_ERRORS[code] ?? code}`, { cause });
+  const text = await readText(file).catch((cause: NodeJS.ErrnoException) => {
+    const { code, message } = cause;
+    const reason = code === undefined ? message : (READ_ERRORS[code] ?? code);
+    throw new Error(`cannot read the keys in ${file}: ${reason}`, { cause });
   });
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   if (lines.every(isSkipped)) throw new Error(`${file} contains no key`);
@@ -87,6 +88,14 @@ export async function readKeys({ apiKeys, apiKeysFile: file }: KeySource): Promi
     }
   }
   return found.entries;
+}
+
+/** Reads a regular file: a pipe has its keys only once, and no reload could read them again. */
+async function readText(file: string): Promise<string> {
+  // The open of a pipe would wait for a writer.
+  await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  if (!(await handle.stat()).isFile()) throw new Error('it is not a regular file');
+  return handle.readFile('utf8');
 }
 
 function isSkipped(line: string): boolean {

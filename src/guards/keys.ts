@@ -1,11 +1,13 @@
 // The keys of clients. Only their digests are kept, so that nothing can reveal them.
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Key, KeyEntry } from '../http/exchange.ts';
 import { isSame, type KeySource, readKeys } from './key-file.ts';
 
 /** Bounds the memory for keys, and the metrics, which count for each key. */
 const MAX_KEYS = 10_000;
+const MAX_READ_MS = 5_000;
 
 /** Whether there is a source of keys; without one, nobody needs a key. */
 export function requiresKey({ apiKeys, apiKeysFile }: KeySource): boolean {
@@ -40,7 +42,7 @@ export class Keys {
   }
 
   async #load(given: readonly KeyEntry[] | undefined): Promise<number> {
-    const entries = given ?? (await readKeys(this.#source));
+    const entries = given ?? (await Promise.race([readKeys(this.#source), failLate()]));
     if (entries.length > MAX_KEYS)
       throw new Error(`there are ${entries.length} keys; at most ${MAX_KEYS} are allowed`);
     this.#byDigest = new Map(entries.map((entry) => [entry.digest, this.#keyOf(entry)]));
@@ -58,6 +60,12 @@ export class Keys {
       },
     };
   }
+}
+
+/** Rejects when a file system has had enough time, lest it hold up all later reloads. */
+async function failLate(): Promise<never> {
+  await delay(MAX_READ_MS, undefined, { ref: false });
+  throw new Error(`the file of keys could not be read within ${MAX_READ_MS / 1_000} seconds`);
 }
 
 /** Resolves with loaded keys, or undefined if `source` is empty. Rejects as the reload does. */

@@ -1,8 +1,10 @@
 // Keys from texts and files, and whose key a request carries.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import promises from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { isReadByOthers } from '../../src/guards/key-file.ts';
@@ -242,7 +244,7 @@ test('keys: an unreadable file is refused', async (t) => {
     /^Error: cannot read .*missing: there is no such file$/,
   );
   mkdirSync(join(folder, 'folder'));
-  await assert.rejects(load([], join(folder, 'folder')), /it is a folder$/);
+  await assert.rejects(load([], join(folder, 'folder')), /it is not a regular file$/);
 });
 
 test('keys: a reload replaces those of the file, a wrong file none', async (t) => {
@@ -265,22 +267,63 @@ test('keys: a reload replaces those of the file, a wrong file none', async (t) =
   assert.deepEqual(state(), [true, false, false, true]);
 });
 
+/** Makes the next opening of a file wait for `release`. `begun` resolves when it waits. */
+function holdOpen(t: TestContext) {
+  const events = new EventEmitter();
+  const { open } = promises;
+  t.mock.method(promises, 'open', async (...args: Parameters<typeof open>) => {
+    const opened = await open(...args);
+    if (events.emit('begin')) await once(events, 'release');
+    return opened;
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  return { begun: once(events, 'begin'), release: () => events.emit('release') };
+}
+
 test('keys: concurrent reloads run in order, the last one counts', async (t) => {
-  const file = join(temporaryFolder(t), 'keys');
-  writeFileSync(file, 'first');
+  const file = fileWith(t, 'first');
   const keys = await load([], file);
-  rmSync(file);
-  // The first reload blocks on the pipe; meanwhile a file replaces it and the second one begins.
-  execFileSync('mkfifo', [file]);
+  const { begun, release } = holdOpen(t);
   const slow = keys.reload();
-  const pipe = await open(file, 'w');
+  await begun;
   rmSync(file);
   writeFileSync(file, 'new');
   const quick = keys.reload();
-  await pipe.writeFile('revoked');
-  await pipe.close();
+  release();
   await Promise.all([slow, quick]);
+  assert.deepEqual([knows(keys, 'first'), knows(keys, 'new')], [false, true]);
+});
+
+test('keys: a reload ends after 5 seconds if the file hangs, and later ones work', async (t) => {
+  const file = fileWith(t, 'revoked');
+  const keys = await load([], file);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { begun, release } = holdOpen(t);
+  const hanging = keys.reload();
+  await begun;
+  const ended = assert.rejects(hanging, /the file of keys could not be read within 5 seconds$/);
+  t.mock.timers.tick(5_000);
+  await ended;
+  assert.ok(knows(keys, 'revoked'));
+  writeFileSync(file, 'new');
+  await keys.reload();
+  release();
   assert.deepEqual([knows(keys, 'revoked'), knows(keys, 'new')], [false, true]);
+});
+
+test('keys: a pipe or a device is refused at once', async (t) => {
+  const file = fileWith(t, 'key');
+  const keys = await load([], file);
+  rmSync(file);
+  execFileSync('mkfifo', [file]);
+  for (const source of [file, '/dev/zero'])
+    await assert.rejects(load([], source), /: it is not a regular file$/);
+  await assert.rejects(keys.reload(), /: it is not a regular file$/);
+  assert.ok(knows(keys, 'key'));
 });
 
 test('keys: at most 10,000', async () => {

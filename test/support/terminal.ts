@@ -11,7 +11,8 @@ import { sendSignal } from './processes.ts';
 import { skipLoudly } from './skip.ts';
 import { until } from './until.ts';
 
-const SCRIPT = '/usr/bin/script';
+/** Makes a terminal for a command. */
+export const SCRIPT = '/usr/bin/script';
 const NOTE = { title: 'a', body: 'b' };
 
 /** Whether there are terminals here; skips the test if not. */

@@ -181,12 +181,6 @@ test('keys: SIGHUP reloads the file, a wrong one changes nothing', async (t) => 
   assert.deepEqual([reason, error], [`${file} contains no key`, undefined]);
 });
 
-test('keys: without a file SIGHUP ends the process', async (t) => {
-  const command = startCommand(t, ['--port', '0']);
-  await command.ready();
-  assert.equal((await stop(command, 'SIGHUP')).signal, 'SIGHUP');
-});
-
 test('keys: a missing file prevents the start and creates no database', async (t) => {
   const folder = temporaryFolder(t);
   const options = { apiKeysFile: join(folder, 'keys'), db: join(folder, 'notes.db') };

@@ -237,6 +237,24 @@ test('metrics: idle threads count apart', async () => {
   );
 });
 
+test('metrics: a removed key is left out, whatever other processes have counted', async () => {
+  const sources = {
+    threads: () => ({ alive: 0, idle: 0, waiting: 0 }),
+    fileSizes: async () => ({}),
+    cache: { hits: 0, misses: 0, bytes: 0 },
+    keys: () => ['present'],
+  };
+  const keys = ['removed', 'present'].map((label) => [label, [1, 0, 0, 0]] as const);
+  const metrics = new Metrics(sources, () => async () => ({ metrics: {}, keys }));
+  const { samples } =
+    parseExposition(await metrics.exposition()).get('notes_key_requests_total') ?? {};
+  metrics.close();
+  assert.deepEqual(
+    samples?.map(({ labels }) => labels.key),
+    ['present'],
+  );
+});
+
 test('metrics: an option turns them off', async (t) => {
   const service = await startService(t, { noMetrics: true });
   assert.equal((await service.request('GET', '/metrics')).status, 404);
