@@ -34,6 +34,14 @@ async function lastNumber(database: Database): Promise<number> {
 
 /** Registers the tests of the log and the counters on `engine`. */
 export function testChangeLog(engine: Engine): void {
+  test('change log: a change without a record takes a number, but hides no other', async (t) => {
+    const { notes, database } = await openTables(t, engine);
+    await notes.create([['a', 'b']]);
+    await Promise.all([notes.change(9, ['c', 'd']), notes.change(1, ['e', 'f'])]);
+    assert.equal(await lastNumber(database), 3);
+    assert.deepEqual(await changesAfter(database, 0), ['note.created 1', 'note.updated 1']);
+  });
+
   test('change log: every change of a record, with the number of its tag', async (t) => {
     const { notes, tags, comments, database } = await openTables(t, engine);
     await notes.create([
