@@ -131,6 +131,7 @@ export class App {
     this.#isStopping = true;
     // First, because the server waits for all answers, and streams do not end by themselves.
     this.#feed?.close();
+    this.#database?.stopSoon?.();
     const serverClosed = this.#server.close();
     this.#threads.shutDown();
     await serverClosed;
@@ -189,7 +190,7 @@ export class App {
     });
     // All tables share both: writes of all kinds form batches, and slow reads have one limit.
     const { write } = this.#indexes;
-    const lane = new SlowReads(meters?.page);
+    const lane = new SlowReads(meters?.page, database.patienceMs);
     const tables = new Map<Resource, Table>();
     for (const resource of RESOURCES) {
       const parts = { meters, index: this.#indexes.of(resource), memory, lane };
@@ -217,6 +218,10 @@ const OVERLOADED = unavailable('Too many requests are waiting.', { heldBack: tru
 const LATE = unavailable('Other searches have taken too long. Try again later.');
 const TOO_SLOW = unavailable('The list takes too long to find. Ask for less, or try again later.');
 
+const UNCERTAIN =
+  'The database did not confirm this write; it may still be carried out. ' +
+  'Repeat it with the same idempotency-key or if-match, or see the guide to clusters.';
+
 /** Translates errors from storage and concurrency; returns undefined for any other error. */
 function toProblem(error: unknown): Problem | undefined {
   if (error instanceof QueueFull) return OVERLOADED;
@@ -226,8 +231,7 @@ function toProblem(error: unknown): Problem | undefined {
   if (error instanceof ReadTooSlow) return TOO_SLOW;
   if (error instanceof NoThreads) return unavailable(error.message);
   if (error instanceof DatabaseUncertain) {
-    const detail = 'The database did not confirm this write; it may have been carried out.';
-    return unavailable(detail, { cause: error });
+    return unavailable(UNCERTAIN, { cause: error });
   }
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', { cause: error });

@@ -41,6 +41,10 @@ export interface Database {
   ping(): Promise<void>;
   /** Missing where nothing proves that data in memory is the latest. */
   readonly freshness?: Freshness | undefined;
+  /** How long calls wait for an election. Missing where there is none. */
+  readonly patienceMs?: number;
+  /** Makes calls reject soon if the database does not answer. Missing where it always answers. */
+  stopSoon?(): void;
   /** Waits for the work in progress, then releases the engine. No call may follow. */
   close(): Promise<void>;
 }

@@ -15,6 +15,7 @@ import { SNIPPET_LIMITS } from '../../src/routes/snippets.ts';
 import { BATCH_LIMITS } from '../../src/storage/batches/batcher.ts';
 import { MAX_PAGE_BYTES } from '../../src/storage/lists/request.ts';
 import { SLOW_READ_LIMITS } from '../../src/storage/lists/slow-reads.ts';
+import { CLUSTER_LIMITS } from '../../src/storage/rqlite/cluster.ts';
 import { newFile } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { exported, runInProcess } from '../support/in-process-command.ts';
@@ -240,7 +241,8 @@ test('operation: the limits are those of the code', () => {
     `a list over ${MAX_PAGE_BYTES / MiB} MiB | ${largePageBytes / MiB} MiB of the memory for ` +
       `answers, for which ${waitingReplies} lists may wait ${replyWaitMs / s} s`,
     `an answer over ${largeReplyCharacters / KiB} KiB | ${repliesBytes / MiB} MiB for all`,
-    `${SLOW_READ_LIMITS.waitMs / s} s of waiting for others; ` +
+    `${SLOW_READ_LIMITS.waitMs / s} s of waiting for others ` +
+      `(${CLUSTER_LIMITS.clusterMs / s} s on a cluster); ` +
       `${SLOW_READ_LIMITS.waiting} may wait, ${SLOW_READ_LIMITS.waiting / 2} of one client`,
     `${streams.toLocaleString('en')} streams (\`notes_streams_open\``,
     `(${closeMs / s} seconds at most)`,

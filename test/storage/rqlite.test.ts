@@ -6,6 +6,7 @@ import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { createWriter } from '../../src/storage/batches/writer.ts';
 import {
+  AnswerTooLarge,
   type Database,
   DatabaseUnavailable,
   DatabaseUncertain,
@@ -81,7 +82,7 @@ const FAULTS: readonly Fault[] = [
 for (const fault of FAULTS) {
   for (const of of ['execute', 'query'] as const) {
     test(`rqlite: a write is done once despite "${fault}" of the ${of}`, async (t) => {
-      if (fault === 'hangs') limitCluster(t, { nodeMs: 200 });
+      if (fault === 'hangs') limitCluster(t, { nodeMs: 50, slowMs: 50 });
       const { notes, standIn } = await openTables(t, 2);
       const goWrong = (times: number) => {
         // A query follows only when the answer of the batch was lost.
@@ -109,7 +110,7 @@ test('rqlite: the leader is found, remembered and found again', async (t) => {
   await notes.create(['a', 'b']);
   const before = { ...standIn.requests };
   await notes.create(['c', 'd']);
-  assert.deepEqual(standIn.requests, { execute: before.execute + 1, query: before.query });
+  assert.deepEqual(standIn.requests, { ...before, execute: before.execute + 1 });
   standIn.elect(2);
   assert.equal(await notes.create(['e', 'f']), 3);
   standIn.elect(undefined);
@@ -119,7 +120,39 @@ test('rqlite: the leader is found, remembered and found again', async (t) => {
   assert.equal(await waiting, 4);
 });
 
+for (const fault of ['late', 'halting'] as const) {
+  test(`rqlite: an answer that is "${fault}" is awaited, not asked for again`, async (t) => {
+    limitCluster(t, { nodeMs: 20 });
+    const { notes, standIn } = await openTables(t, 3);
+    const { execute, query } = standIn.requests;
+    standIn.faults.push({ fault, of: 'execute' }, { fault, of: 'query' });
+    assert.equal(await notes.create(['a', 'b']), 1);
+    assert.deepEqual(await titles(notes), ['a']);
+    assert.deepEqual(standIn.requests, { execute: execute + 1, query: query + 1, backup: 0 });
+    assert.equal(standIn.faults.length, 0);
+  });
+}
+
+test('rqlite: an answer beyond `maxBytes` is not received', async (t) => {
+  const { database } = await openTables(t);
+  const read = (characters: number) =>
+    database.read({ sql: `SELECT printf('%.*c', ${characters}, 'x') AS text`, maxBytes: 100_000 });
+  assert.equal((await read(99_000))[0]?.text, 'x'.repeat(99_000));
+  await assert.rejects(read(101_000), AnswerTooLarge);
+});
+
+test('rqlite: calls end soon when the service stops', async (t) => {
+  limitCluster(t, { nodeMs: 20, clusterMs: 3_600_000, stopMs: 20 });
+  const { database, notes, standIn } = await openTables(t, 2);
+  const calls = [notes.create(['a', 'b']), notes.read(1)];
+  standIn.silence(0);
+  standIn.elect(undefined);
+  database.stopSoon?.();
+  await Promise.all(calls.map((call) => assert.rejects(call, DatabaseUnavailable)));
+});
+
 test('rqlite: a silent leader is replaced by another', async (t) => {
+  limitCluster(t, { nodeMs: 50 });
   const { notes, standIn } = await openTables(t, 3);
   await notes.create(['a', 'b']);
   standIn.silence(0);
@@ -252,7 +285,7 @@ test('rqlite: nodes without foreign keys are refused', async (t) => {
 
 test('rqlite: a large batch has more time', async (t) => {
   const standIn = await startStandIn(t);
-  standIn.silence(0);
+  standIn.elect(undefined);
   limitCluster(t, { clusterMs: 5, bytesPerMs: 10, maxPauseMs: 20 });
   const address = { nodes: standIn.nodes, user: undefined, password: undefined };
   const cluster = new Cluster(address);
@@ -280,10 +313,10 @@ test('rqlite: credentials are sent, and wrong ones refused at once', async (t) =
   const database = await openRqlite({ ...address, password: 'secret' }, 'linearizable');
   await database.ping();
   await database.close();
-  const refused = openRqlite({ ...address, password: 'wrong' }, 'linearizable');
+  const refused = openRqlite({ ...address, password: '"wrong"' }, 'linearizable');
   await assert.rejects(refused, (error: Error) => {
     assert.ok(error instanceof DatabaseUnavailable);
-    assert.match(error.message, /rejects the user name or the password/);
-    return !error.message.includes('wrong');
+    assert.match(error.message, /refuses \/db\/query: wrong user name or password, or/);
+    return !error.message.includes('"wrong"');
   });
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { QueueFull } from '../../src/storage/batches/batcher.ts';
+import { DatabaseUnavailable } from '../../src/storage/database.ts';
 import { SLOW_READ_LIMITS, SlowReads, WaitedTooLong } from '../../src/storage/lists/slow-reads.ts';
 import { setLimits } from '../support/overload.ts';
 import { until } from '../support/until.ts';
@@ -11,7 +12,7 @@ function holdReads() {
   const lane = new SlowReads();
   const started: string[] = [];
   let end = () => {};
-  const run = (name: string, client: string, signal?: AbortSignal, deadlineMs?: number) =>
+  const run = (name: string, client: string, signal?: AbortSignal, sinceMs?: number) =>
     lane.run(
       () =>
         new Promise<string>((resolve) => {
@@ -19,7 +20,7 @@ function holdReads() {
           end = () => resolve(name);
         }),
       { clientId: () => client, signal: () => signal ?? new AbortController().signal },
-      deadlineMs,
+      sinceMs,
     );
   /** Ends the read that is running when `count` have started. */
   const endAfter = async (count: number) => {
@@ -48,6 +49,16 @@ test('slow reads: a failed read does not stop the others', async () => {
   assert.equal(await next, 'b');
 });
 
+test('slow reads: without a database, all that wait are rejected', async () => {
+  const lane = new SlowReads();
+  const gone = new DatabaseUnavailable('gone');
+  const all = [Promise.reject(gone), undefined, undefined].map((work) =>
+    lane.run(async () => work),
+  );
+  await Promise.all(all.map((each) => assert.rejects(each, gone)));
+  assert.equal(await lane.run(async () => 'later'), 'later');
+});
+
 test('slow reads: the places are bounded, and a client may hold half of them', async (t) => {
   setLimits(t, SLOW_READ_LIMITS, { waiting: 4 });
   const { run, endAfter } = holdReads();
@@ -62,7 +73,7 @@ test('slow reads: the places are bounded, and a client may hold half of them', a
 test('slow reads: a read that waits too long is refused', async () => {
   const { run, started, endAfter } = holdReads();
   const first = run('a', 'a');
-  await assert.rejects(run('b', 'b', undefined, performance.now()), WaitedTooLong);
+  await assert.rejects(run('b', 'b', undefined, 0), WaitedTooLong);
   await endAfter(1);
   await first;
   // A free lane has no reason to refuse it.

@@ -1,12 +1,17 @@
 // A simulated rqlite cluster on SQLite in memory: each node carries out all writes, one is the
 // leader, and they have the answers, quirks and failures of rqlited 8.43.4.
-import { once } from 'node:events';
+import EventEmitter, { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { CLUSTER_LIMITS } from '../../src/storage/rqlite/cluster.ts';
 import type { Ends } from './engine.ts';
+
+type Kind = 'execute' | 'query' | 'backup';
 
 /** A fault of a request. */
 export type Fault =
@@ -21,17 +26,22 @@ export type Fault =
   | 'broken JSON'
   /** Neither carried out nor answered. */
   | 'hangs'
-  /** A query is answered as if nothing had been written. */
+  /** A query is answered as if nothing had been written; a copy lacks the last change. */
   | 'stale'
   /** Carried out, and answered without results. */
-  | 'empty';
+  | 'empty'
+  /** Carried out, and answered when the node has been pinged, or only begun before that. */
+  | 'late'
+  | 'halting'
+  /** Refused, because the user lacks the permission. */
+  | 'forbidden';
 
 /** A cluster that runs until the end of the test. */
 export interface StandIn {
   readonly nodes: readonly string[];
   /** The faults of the next requests; with `of`, one waits for a request of that kind. */
-  readonly faults: { readonly fault: Fault | undefined; readonly of?: 'execute' | 'query' }[];
-  readonly requests: { execute: number; query: number };
+  readonly faults: { readonly fault: Fault | undefined; readonly of?: Kind }[];
+  readonly requests: { execute: number; query: number; backup: number };
   readonly levels: string[];
   readonly parameters: unknown[];
   /** Behaves from now on like nodes started without `-fk`. */
@@ -41,11 +51,13 @@ export interface StandIn {
   mayReplaceLeader: boolean;
   /** Lets a node fail on the next write, as if its disk were full. */
   fillDisk(node: number): void;
-  /** Stops the node with that number from answering. */
+  /** Stops the node with that number from answering, even a ping. */
   silence(node: number): void;
 }
 
 type Step = readonly [sql: string, ...parameters: (string | number | null)[]];
+
+const KINDS: Readonly<Record<string, Kind>> = { '/db/query': 'query', '/db/backup': 'backup' };
 
 const LOST = 'leadership lost while committing log';
 
@@ -73,7 +85,7 @@ export async function startStandIn(
   const standIn: StandIn = {
     nodes: origins,
     faults: [],
-    requests: { execute: 0, query: 0 },
+    requests: { execute: 0, query: 0, backup: 0 },
     levels: [],
     forgetForeignKeys: () => Promise.all(engines.map((engine) => engine.forgetForeignKeys())),
     parameters: [],
@@ -86,7 +98,10 @@ export async function startStandIn(
     silence: (node) => void silent.add(node),
   };
 
-  function nextFault(kind: 'execute' | 'query'): Fault | undefined {
+  /** Resolves when a node is pinged next. */
+  const pings = new EventEmitter();
+
+  function nextFault(kind: Kind): Fault | undefined {
     const [next] = standIn.faults;
     if (!next || (next.of && next.of !== kind)) return undefined;
     standIn.faults.shift();
@@ -95,7 +110,14 @@ export async function startStandIn(
 
   async function answer(node: number, message: IncomingMessage, response: ServerResponse) {
     const { pathname, searchParams, search } = new URL(message.url ?? '', origins[node]);
-    const kind = pathname === '/db/query' ? 'query' : 'execute';
+    response.setHeader('x-rqlite-version', 'v8.43.4');
+    if (silent.has(node)) return;
+    if (pathname === '/readyz') {
+      response.end();
+      pings.emit('ping');
+      return;
+    }
+    const kind = KINDS[pathname] ?? 'execute';
     const body = await textOf(message);
     if (pathname === '/leader') {
       if (standIn.mayReplaceLeader) standIn.elect((node + 1) % count);
@@ -111,7 +133,11 @@ export async function startStandIn(
     if (!isLocal) standIn.requests[kind] += 1;
     const fault = isLocal ? undefined : nextFault(kind);
     if (fault === 'hangs') return;
-    if (fault === 'refused' || silent.has(node)) {
+    if (fault === 'forbidden') {
+      response.writeHead(401).end();
+      return;
+    }
+    if (fault === 'refused') {
       message.socket.destroy();
       return;
     }
@@ -126,6 +152,10 @@ export async function startStandIn(
     const failed = (error: string) => response.end(JSON.stringify({ results: [], error }));
     if (fault === 'not leader') return void failed('not leader');
     if (fault === 'leadership lost, not done') return void failed(LOST);
+    if (kind === 'backup') {
+      response.end(await engines[node]?.backup(fault === 'stale'));
+      return;
+    }
     const steps: Step[] = JSON.parse(body);
     standIn.parameters.push(...steps.flatMap(([, ...parameters]) => parameters));
     if (kind === 'query') standIn.levels.push(searchParams.get('level') ?? '');
@@ -137,7 +167,12 @@ export async function startStandIn(
       response.end(JSON.stringify({ results: results.map(() => ({ types: {}, rows: [] })) }));
     else if (fault === 'empty') response.end('{"results":[]}');
     else if (fault === 'broken JSON') response.end('{"results":');
-    else response.end(JSON.stringify({ results, ...parts }));
+    else {
+      const text = JSON.stringify({ results, ...parts });
+      if (fault === 'halting') response.write(text.slice(0, -9));
+      if (fault === 'late' || fault === 'halting') await once(pings, 'ping');
+      response.end(fault === 'halting' ? text.slice(-9) : text);
+    }
   }
 
   /** Resolves with what `node` answers. All nodes carry out writes, in the same order. */
@@ -200,7 +235,7 @@ async function openEngine() {
         ...[...sql.matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)),
       );
       database.all<object>(sql, parameters.slice(0, wanted).map(asBlob), (error, rows) =>
-        error ? reject(error) : resolve(rows),
+        error ? reject(error) : resolve(rows.map(withTexts)),
       );
     });
   const alone = <T>(work: () => Promise<T>): Promise<T> => {
@@ -274,10 +309,30 @@ async function openEngine() {
         ),
       ),
 
+    backup: (isStale: boolean) =>
+      alone(async () => {
+        const addNumbers = (count: number) =>
+          all(`UPDATE sqlite_sequence SET seq = seq + ${count} WHERE name = 'changes'`);
+        const folder = mkdtempSync(join(tmpdir(), 'notes-server-stand-in-'));
+        const path = join(folder, 'copy.db');
+        if (isStale) await addNumbers(-1);
+        await all('VACUUM INTO ?1', [path]);
+        if (isStale) await addNumbers(1);
+        const copy = readFileSync(path);
+        rmSync(folder, { recursive: true });
+        return copy;
+      }),
+
     forgetForeignKeys: () => alone(() => all('PRAGMA foreign_keys = OFF')),
 
     close: () => alone(() => new Promise<void>((resolve) => database.close(() => resolve()))),
   };
+}
+
+/** rqlite sends a BLOB as a text if its column has a text in the first row, as ours have. */
+function withTexts(row: object): object {
+  const asText = (value: unknown) => (Buffer.isBuffer(value) ? value.toString() : value);
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, asText(value)]));
 }
 
 /** rqlite turns a text of the form x'41' into a BLOB. */

@@ -96,7 +96,7 @@ export class Pages {
       const [page] = await this.#readBatch([item]);
       return page;
     };
-    return this.#slow.run(read, request.requester, request.deadlineMs);
+    return this.#slow.run(read, request.requester, request.sinceMs);
   }
 
   #isSlow({ filters, order }: Shape): boolean {
@@ -166,7 +166,7 @@ function pageOf(row: Row, records?: readonly Row[]): Page {
   const { tag, is_current, items, total, low, high, has_lower, has_higher } = row;
   const keyOf = (isThere: Row[string] | undefined, key: Row[string] | undefined) =>
     isThere ? Number(key) : undefined;
-  const texts = records ? records.map((record) => record.items as Buffer) : String(items);
+  const texts = records ? records.map(bytesOf) : String(items);
   return {
     tag: String(tag),
     items: items === null ? undefined : texts,
@@ -176,6 +176,11 @@ function pageOf(row: Row, records?: readonly Row[]): Page {
       : { keys: { low: keyOf(has_lower, low), high: keyOf(has_higher, high) } }),
     ...(is_current ? {} : { isStale: true }),
   };
+}
+
+/** rqlite sends a BLOB as a text if its column has a text in the first row. */
+function bytesOf({ items }: Row): Buffer {
+  return items instanceof Buffer ? items : Buffer.from(String(items));
 }
 
 function recordLength({ items, count }: Row): number {

@@ -31,9 +31,9 @@ export interface PageRequest {
   readonly check?: (() => void) | undefined;
   /** Resolves when a page larger than {@link MAX_PAGE_BYTES} may be read. */
   readonly reserve?: (() => Promise<void>) | undefined;
-  /** Who asks for the page, and until when (of `performance.now`) it may wait, if it is slow. */
+  /** Who asks for the page, and since when (of `performance.now`) it waits, if it is slow. */
   readonly requester?: Requester;
-  readonly deadlineMs?: number;
+  readonly sinceMs?: number;
 }
 
 /** The largest page that is read as a text, together with others. */

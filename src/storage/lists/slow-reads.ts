@@ -1,7 +1,7 @@
 // The queue of reads that may take long, of which one runs at a time. Clients take turns.
 import { waitWithin } from '../../bounded-wait.ts';
 import { type BatchMeter, QueueFull } from '../batches/batcher.ts';
-import { StorageError } from '../database.ts';
+import { DatabaseUnavailable, StorageError } from '../database.ts';
 
 /** The limits of slow reads. */
 export const SLOW_READ_LIMITS = {
@@ -24,6 +24,7 @@ interface Waiting {
   /** The calls with the least turn are next. */
   readonly turn: number;
   readonly start: () => void;
+  readonly fail: (reason: unknown) => void;
 }
 
 /** Shared instances: stack traces are too expensive for an overloaded service. */
@@ -37,26 +38,33 @@ export class SlowReads {
   /** The call that has started last. */
   #current = { client: '', turn: 0 };
   readonly #meter: BatchMeter | undefined;
+  readonly #patienceMs: number | undefined;
 
-  /** `meter` observes each call as a batch. */
-  constructor(meter?: BatchMeter) {
+  /** `meter` observes each call as a batch; `patienceMs` is that of the database. */
+  constructor(meter?: BatchMeter, patienceMs?: number) {
     this.#meter = meter;
+    this.#patienceMs = patienceMs;
     meter?.watch(() => this.#waiting.size);
   }
 
-  /** Settles as `work`; rejects if full, by the signal, or at `deadlineMs` of `performance.now`. */
+  /** Settles as `work`; rejects if full, by the signal, or if it waits too long after `sinceMs`. */
   async run<T>(
     work: () => Promise<T>,
     requester?: Requester,
-    deadlineMs = performance.now() + SLOW_READ_LIMITS.waitMs,
+    sinceMs = performance.now(),
   ): Promise<T> {
     const client = requester?.clientId() ?? '';
+    const deadlineMs = sinceMs + (this.#patienceMs ?? SLOW_READ_LIMITS.waitMs);
     if (this.#isBusy) await this.#wait(client, requester?.signal(), deadlineMs);
     else this.#current = { client, turn: this.#current.turn };
     this.#isBusy = true;
     const started = performance.now();
     try {
       return await work();
+    } catch (error) {
+      // They would fail the same way, one after the other.
+      if (error instanceof DatabaseUnavailable) for (const { fail } of this.#waiting) fail(error);
+      throw error;
     } finally {
       this.#meter?.done(1, performance.now() - started);
       this.#startNext();
@@ -69,8 +77,8 @@ export class SlowReads {
     if (this.#waiting.size >= most || ofClient.length >= most / 2) return Promise.reject(FULL);
     const turn = this.#turnOf(client, ofClient);
     const bounds = { ms: deadlineMs - performance.now(), late: () => TOO_LATE, signal };
-    return waitWithin(bounds, (start) => {
-      const waiting = { client, turn, start };
+    return waitWithin(bounds, (start, fail) => {
+      const waiting = { client, turn, start, fail };
       this.#waiting.add(waiting);
       return () => this.#waiting.delete(waiting);
     });

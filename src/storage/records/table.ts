@@ -130,13 +130,13 @@ export class Table {
   /** Undefined without the owner. Rejects with IndexBehind if a search would wait too long. */
   async page(request: PageRequest): Promise<Page | undefined> {
     if (!this.#index || request.filters?.match === undefined) return this.#pages.read(request);
-    const deadlineMs = performance.now() + SLOW_READ_LIMITS.waitMs;
+    const sinceMs = performance.now();
     for (let reads = 1; ; reads += 1) {
       await this.#index.catchUp();
-      const page = await this.#pages.read({ ...request, deadlineMs });
+      const page = await this.#pages.read({ ...request, sinceMs });
       // Otherwise, a write has come in between: words and records may differ.
-      const isLast = reads === MAX_READS || performance.now() > deadlineMs;
-      if (!page?.isStale || isLast) return page;
+      const isLate = performance.now() > sinceMs + SLOW_READ_LIMITS.waitMs;
+      if (!page?.isStale || reads === MAX_READS || isLate) return page;
     }
   }
 }

@@ -1,9 +1,13 @@
 // Sends statements to an rqlite cluster over HTTP: to the leader, if it is known, or else to one
 // node after the other until one answers. Everything sent here must be safe to repeat.
-import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import http, {
+  type ClientRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from 'node:http';
 import https from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DatabaseUnavailable, type Row } from '../database.ts';
+import { AnswerTooLarge, DatabaseUnavailable, type Row, StorageError } from '../database.ts';
 import type { ParsedCluster } from '../location.ts';
 
 /** The nodes of a cluster and the credentials for it. */
@@ -13,17 +17,21 @@ export type ClusterAddress = Pick<ParsedCluster, 'nodes' | 'user'> & {
 
 /** How long to wait for a cluster. */
 export const CLUSTER_LIMITS = {
-  /** The time for one node, and for any node, to answer. A body adds its length / `bytesPerMs`. */
-  nodeMs: 2_000,
+  /** A node that sends no byte for this time gets a ping, and has as long to answer that. */
+  nodeMs: 1_000,
+  /** The time for the next byte, if it has answered the ping. */
+  slowMs: 4_000,
+  /** The time to look for a node that answers. A body adds its length / `bytesPerMs`. */
   clusterMs: 10_000,
-  /** The time to compare the nodes, and for one of them to answer meanwhile. */
+  /** The time to compare the nodes. */
   comparisonMs: 5_000,
-  comparedNodeMs: 1_000,
   /** After such a time without an answer, another node may have led meanwhile, unnoticed. */
   quietMs: 500,
   /** For how long a leader that has missed writes is not asked again. */
   refusalMs: 1_000,
   bytesPerMs: 256,
+  /** The same while the service stops. */
+  stopMs: 500,
   firstPauseMs: 20,
   maxPauseMs: 400,
 };
@@ -38,17 +46,19 @@ export interface Result {
   readonly error?: string;
 }
 
-/** The results from the leader. */
-export interface Reply {
+/** What a node answers. */
+interface Answer {
   readonly results: readonly Result[];
   /** The index of the entry in the Raft log, if there is one and the path asks for it. */
   readonly index: number | undefined;
+}
+
+/** The results from the leader. */
+export interface Reply extends Answer {
   readonly node: string;
   /** The value of {@link Cluster.leadership} when the leader answered. */
   readonly leadership: number;
 }
-
-type Answer = Awaited<ReturnType<typeof receive>>;
 
 /** What SQLite reports if a node cannot carry out what other nodes may carry out. */
 const NODE_FAILURE =
@@ -59,6 +69,14 @@ export function isNodeFailure(error: string): boolean {
   return NODE_FAILURE.test(error);
 }
 
+/** Answered by every node, even without a leader. */
+const PING = '/readyz?noleader';
+
+/** Every answer of rqlite has it. */
+const VERSION_HEADER = 'x-rqlite-version';
+
+const giveUp = (request: ClientRequest) => request.destroy(new Error('the node is silent'));
+
 /** A connection to a cluster. Nothing is sent before the first call. */
 export class Cluster {
   readonly nodes: readonly string[];
@@ -68,6 +86,9 @@ export class Cluster {
   #leader: string | undefined;
   #leadership = 0;
   #attempts = 0;
+  /** Whether rqlite has ever answered. If not, the address is probably wrong. */
+  #isFound = false;
+  #stopsAtMs = Number.POSITIVE_INFINITY;
 
   constructor({ nodes, user, password }: ClusterAddress) {
     const isSecure = nodes.some((node) => node.startsWith('https:'));
@@ -87,42 +108,36 @@ export class Cluster {
   }
 
   /** Resolves with the results. After DatabaseUnavailable, a node may have carried them out. */
-  async send(path: string, steps: readonly Step[]): Promise<Reply> {
-    const { nodeMs, clusterMs, bytesPerMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
-    const body = JSON.stringify(steps);
-    const bodyMs = Math.ceil(Buffer.byteLength(body) / bytesPerMs);
-    const deadline = performance.now() + clusterMs + bodyMs;
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-      let cause: unknown;
-      try {
-        if (this.#leader === undefined) this.#attempts += 1;
-        const node = this.#leader ?? this.nodes[this.#attempts % this.nodes.length] ?? '';
-        const answer = await this.#post(`${node}${path}`, body, nodeMs + bodyMs);
-        const found = resultsOf(answer, steps.length);
-        this.#follow(found ? node : originOf(answer.location));
-        if (found) return { ...found, node, leadership: this.#leadership };
-      } catch (error) {
-        if (error instanceof DatabaseUnavailable) throw error;
-        cause = error;
-        this.#follow(undefined);
-      }
-      if (performance.now() + pauseMs > deadline)
-        throw new DatabaseUnavailable('no node of the cluster has answered in time', { cause });
-      // Randomized, so that all clients of a lost leader do not ask the next one at once.
-      await delay(pauseMs * (0.5 + Math.random()));
-    }
+  send(path: string, steps: readonly Step[], maxBytes?: number): Promise<Reply> {
+    return this.#askLeader(path, JSON.stringify(steps), async (message, node) => {
+      const answer = answerIn(await textOf(message, maxBytes), steps.length);
+      this.#follow(node);
+      return { ...answer, node, leadership: this.#leadership };
+    });
+  }
+
+  /** Resolves with what the leader has at `path`, when it begins to arrive. */
+  get(path: string): Promise<IncomingMessage> {
+    return this.#askLeader(path, '', async (message) => message);
   }
 
   /** Resolves with the result of one node, which need not be the leader. */
   async ask(node: string, path: string, step: Step): Promise<Result | undefined> {
-    const body = JSON.stringify([step]);
-    const answer = await this.#post(`${node}${path}`, body, CLUSTER_LIMITS.comparedNodeMs);
-    return resultsOf(answer, 1)?.results[0];
+    const message = await this.#open(node + path, JSON.stringify([step]), giveUp);
+    return answerIn(await textOf(await accepted(message, path)), 1).results[0];
   }
 
   /** Asks the leader to let another node lead. With credentials, it needs permission to do so. */
   async replaceLeader(leader: string): Promise<void> {
-    await this.#post(`${leader}/leader`, '{}', CLUSTER_LIMITS.nodeMs).catch(() => {});
+    await this.#open(`${leader}/leader`, '{}', giveUp).then(
+      (message) => message.resume(),
+      () => {},
+    );
+  }
+
+  /** Makes calls reject soon while no node answers. */
+  stopSoon(): void {
+    this.#stopsAtMs = performance.now() + CLUSTER_LIMITS.stopMs;
   }
 
   close(): void {
@@ -134,33 +149,98 @@ export class Cluster {
     this.#leader = leader;
   }
 
-  #post(url: string, body: string, limitMs: number): Promise<Answer> {
+  /** Asks until `read` resolves. */
+  async #askLeader<T>(
+    path: string,
+    body: string,
+    read: (message: IncomingMessage, node: string) => Promise<T>,
+  ): Promise<T> {
+    const { clusterMs, bytesPerMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
+    const deadline = performance.now() + clusterMs + Buffer.byteLength(body) / bytesPerMs;
+    let failures = 0;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+      let cause: unknown;
+      if (this.#leader === undefined) this.#attempts += 1;
+      const node = this.#leader ?? this.nodes[this.#attempts % this.nodes.length] ?? '';
+      try {
+        const probe = (request: ClientRequest) => void this.#probe(request, node);
+        const message = await this.#open(node + path, body, probe);
+        this.#isFound ||= VERSION_HEADER in message.headers;
+        if (message.statusCode !== 301) return await read(await accepted(message, path), node);
+        this.#follow(originOf(message.resume().headers.location));
+      } catch (error) {
+        if (error instanceof StorageError) throw error;
+        cause = error;
+        failures += 1;
+        // Another call may have found the next leader.
+        if (this.#leader === node) this.#follow(undefined);
+      }
+      if (!this.#isFound && failures >= this.nodes.length)
+        throw new DatabaseUnavailable(`no rqlite at ${node}: ${reasonOf(cause)}`);
+      if (performance.now() + pauseMs > Math.min(deadline, this.#stopsAtMs))
+        throw new DatabaseUnavailable('no node of the cluster has answered in time', { cause });
+      // Randomized, so that all clients of a lost leader do not ask the next one at once.
+      await delay(pauseMs * (0.5 + Math.random()));
+    }
+  }
+
+  /** Resolves when the answer begins. `onSilence` may end the request. */
+  #open(
+    url: string,
+    body: string,
+    onSilence: (request: ClientRequest) => unknown,
+  ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const signal = AbortSignal.timeout(limitMs);
-      const options = { agent: this.#agent, method: 'POST', headers: this.#headers, signal };
-      this.#request(url, options)
+      const method = body === '' ? 'GET' : 'POST';
+      const options = { method, agent: this.#agent, headers: this.#headers };
+      const request = this.#request(url, { ...options, timeout: CLUSTER_LIMITS.nodeMs })
         .on('error', reject)
-        .on('response', (response) => void receive(response).then(resolve, reject))
+        .on('response', resolve)
+        .once('timeout', () => onSilence(request))
         .end(body);
     });
   }
+
+  /** Ends a silent request: at once, unless its node answers a ping, and so is only slow. */
+  async #probe(request: ClientRequest, node: string): Promise<void> {
+    let received: number | undefined;
+    do {
+      received = request.socket?.bytesRead;
+      const ping = this.#open(node + PING, '', giveUp);
+      const isAlive = await ping.then(
+        (answer) => Boolean(answer.resume()),
+        () => false,
+      );
+      if (isAlive) await delay(CLUSTER_LIMITS.slowMs, undefined, { ref: false });
+      if (request.destroyed) return;
+    } while (request.socket?.bytesRead !== received);
+    giveUp(request);
+  }
 }
 
-async function receive(response: IncomingMessage) {
+async function textOf(message: IncomingMessage, maxBytes = Number.POSITIVE_INFINITY) {
   let text = '';
-  for await (const chunk of response.setEncoding('utf8')) text += chunk;
-  return { status: response.statusCode ?? 0, location: response.headers.location, text };
+  for await (const chunk of message.setEncoding('utf8')) {
+    text += chunk;
+    if (text.length > maxBytes) throw new AnswerTooLarge('the answer is too large');
+  }
+  return text;
 }
 
-/** Returns the results in an answer; undefined for a redirect. Throws if the node failed. */
-function resultsOf(
-  { status, text }: Answer,
-  count: number,
-): Pick<Reply, 'results' | 'index'> | undefined {
-  if (status === 301) return undefined;
-  if (status === 401)
-    throw new DatabaseUnavailable('the cluster rejects the user name or the password');
-  if (status !== 200) throw new Error(`status ${status}: ${text.slice(0, 200)}`);
+/** Rejects unless the node accepts a request. */
+async function accepted(message: IncomingMessage, path: string): Promise<IncomingMessage> {
+  const { statusCode: status, headers } = message;
+  if (status === 200) return message;
+  const text = await textOf(message);
+  if (status === 401) {
+    const reason = 'wrong user name or password, or the user lacks the permission';
+    throw new DatabaseUnavailable(`the cluster refuses ${path.split('?', 1)}: ${reason}`);
+  }
+  throw new Error(`status ${status}${VERSION_HEADER in headers ? `: ${text.slice(0, 200)}` : ''}`);
+}
+
+/** Throws if the node failed. */
+function answerIn(text: string, count: number): Answer {
   const answer: { results?: readonly Result[]; error?: string; raft_index?: number } =
     JSON.parse(text);
   const { results, error, raft_index: index } = answer;
@@ -171,6 +251,12 @@ function resultsOf(
   if (results.length !== count && !results.some((result) => result.error))
     throw new Error('an answer with too few results');
   return { results, index };
+}
+
+/** OpenSSL has no plain words for it. */
+function reasonOf(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return /^(?:EPROTO|ERR_SSL_)/.test(code) ? 'it does not speak TLS' : message;
 }
 
 function originOf(location = ''): string | undefined {

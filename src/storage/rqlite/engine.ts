@@ -1,5 +1,7 @@
 // The engine for rqlite, which replicates SQLite with Raft. A batch is resent until a node answers:
 // its first statement inserts its id, so that a second run fails, and its rows are stored with it.
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 import {
   type Database,
   DatabaseUnavailable,
@@ -16,7 +18,14 @@ import {
   VERSION,
   VERSIONS_TABLE,
 } from '../schema/migrations.ts';
-import { Cluster, type ClusterAddress, isNodeFailure, type Reply, type Step } from './cluster.ts';
+import {
+  CLUSTER_LIMITS,
+  Cluster,
+  type ClusterAddress,
+  isNodeFailure,
+  type Reply,
+  type Step,
+} from './cluster.ts';
 import {
   BATCHES_TABLE,
   beginBatch,
@@ -34,6 +43,9 @@ import {
  */
 const EXECUTE_AND_QUERY = EXECUTE.replace('/db/execute?', '/db/request?associative&');
 const QUERY = '/db/query?associative&redirect&noparse';
+
+/** Without `fmt`, the copy of a leader can lack what only the log of its SQLite has. */
+const COPY = '/db/backup?redirect&fmt=delete';
 
 const SELECT_ROWS = 'SELECT rows FROM notes_server_batches WHERE id = ?1';
 
@@ -63,7 +75,7 @@ export async function openRqlite(
   address: ClusterAddress,
   level: ReadLevel,
   { toRead = false, warn }: RqliteOptions = {},
-): Promise<Database> {
+): Promise<Database & { readonly copyTo: (path: string) => Promise<void> }> {
   const cluster = new Cluster(address);
   const history = new History(cluster, warn);
   try {
@@ -87,6 +99,9 @@ export async function openRqlite(
       await history.ensureProven();
       rowsOf(await send(cluster, PING, level));
     },
+    copyTo: async (path) => pipeline(await cluster.get(COPY), createWriteStream(path)),
+    patienceMs: CLUSTER_LIMITS.clusterMs,
+    stopSoon: () => cluster.stopSoon(),
     close: async () => cluster.close(),
   };
 }
@@ -96,7 +111,7 @@ function send(
   statement: Statement,
   level: ReadLevel = 'linearizable',
 ): Promise<Reply> {
-  return cluster.send(`${QUERY}&level=${level}`, [toStep(statement)]);
+  return cluster.send(`${QUERY}&level=${level}`, [toStep(statement)], statement.maxBytes);
 }
 
 /** Returns the rows of the only statement; throws if any has failed. */

@@ -1,13 +1,22 @@
 // The whole service on a cluster: as on a file, even when single requests and nodes fail.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import {
+  type AddressInfo,
+  createServer as createNetServer,
+  type Server as NetServer,
+} from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
+import { SLOW_READ_LIMITS } from '../../../src/storage/lists/slow-reads.ts';
 import { startCommand, stop } from '../../support/command.ts';
 import { clusterAddress, temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
+import { setLimits } from '../../support/overload.ts';
 import { startProcesses } from '../../support/processes.ts';
 import { expected } from '../../support/records.ts';
 import { limitCluster, startStandIn } from '../../support/rqlite-stand-in.ts';
@@ -81,12 +90,11 @@ test('cluster: a node needs a trusted certificate', async (t) => {
   const tls = { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8') };
   const { nodes, requests } = await startStandIn(t, 1, undefined, tls);
   const args = ['--port', '0', '--db', clusterAddress(nodes)];
-  limitCluster(t, { clusterMs: 100 });
   await assert.rejects(
     startService(t, { db: clusterAddress(nodes) }),
     /^DatabaseUnusable: .*certificate/,
   );
-  assert.deepEqual(requests, { execute: 0, query: 0 });
+  assert.deepEqual(requests, { execute: 0, query: 0, backup: 0 });
   const url = await startCommand(t, args, { env: { NODE_EXTRA_CA_CERTS: certFile } }).ready();
   assert.equal((await request(url, 'POST', '/notes', { json: note })).status, 201);
   assert.ok(requests.execute > 0);
@@ -100,7 +108,7 @@ test('cluster: 503 if it does not recover in time', async (t) => {
   const { status, headers, text } = await request('POST', '/notes', { json: note });
   assert.deepEqual([status, headers['retry-after']], [503, '1']);
   assert.ok(!text.includes('leader'));
-  assert.match(text, /may have been carried out/);
+  assert.match(text, /may still be carried out. Repeat it with the same idempotency-key/);
   assert.match(inspect(log.at(-1)?.fields.error), /leader not found/);
 });
 
@@ -145,19 +153,70 @@ test('cluster: the password comes from a file, without line feed', async (t) => 
 });
 
 test('cluster: refused in one line, without the password', async (t) => {
-  const { nodes } = await startStandIn(t, 1, { user: 'me', password: 'right' });
-  limitCluster(t, { clusterMs: 100 });
-  await assert.rejects(
-    startService(t, { db: 'rqlite://127.0.0.1:1' }),
-    /^DatabaseUnusable: cannot open the database rqlite:\/\/127[.01]+:1: connect ECONNREFUSED.+$/,
-  );
-  const refused = startService(t, { db: `${clusterAddress(nodes)}?user=me`, dbPassword: 'secret' });
-  await assert.rejects(refused, ({ name, message }) => {
-    assert.equal(name, 'DatabaseUnusable');
-    assert.match(
-      message,
-      /^cannot open the database [^\n]*rejects the user name or the password[^\n]*$/,
+  const { nodes, faults } = await startStandIn(t, 1, { user: 'me', password: 'right' });
+  const db = `${clusterAddress(nodes)}?user=me`;
+  const refusalOf = (dbPassword: string) =>
+    startService(t, { db, dbPassword }).then(
+      () => assert.fail('it has started'),
+      ({ name, message }) => `${name}: ${message}`,
     );
-    return !message.includes('secret');
-  });
+  const refused = (path: string) =>
+    `DatabaseUnusable: cannot open the database ${db}: the cluster refuses ${path}: ` +
+    'wrong user name or password, or the user lacks the permission';
+  assert.equal(await refusalOf('secret'), refused('/db/query'));
+  faults.push({ fault: 'forbidden', of: 'execute' });
+  assert.equal(await refusalOf('right'), refused('/db/execute'));
+});
+
+test('cluster: a wrong address is refused at once', { timeout: 5_000 }, async (t) => {
+  const other = createServer((_, response) => response.writeHead(404).end('<h1>404</h1>'));
+  const raft = createNetServer((socket) => socket.on('data', () => socket.destroy()));
+  for (const each of [other, raft]) {
+    each.listen(0, '127.0.0.1');
+    await once(each, 'listening');
+    t.after(() => each.close());
+  }
+  const portOf = (server: NetServer) => (server.address() as AddressInfo).port;
+  const plain = new URL((await startStandIn(t)).nodes[0] ?? '').host;
+  for (const [db, node, reason] of [
+    ['rqlite://127.0.0.1:1', 'http://127.0.0.1:1', 'connect ECONNREFUSED 127.0.0.1:1'],
+    [`rqlites://${plain}`, `https://${plain}`, 'it does not speak TLS'],
+    [`rqlite://127.0.0.1:${portOf(other)}`, `http://127.0.0.1:${portOf(other)}`, 'status 404'],
+    [`rqlite://127.0.0.1:${portOf(raft)}`, `http://127.0.0.1:${portOf(raft)}`, 'socket hang up'],
+  ] as const)
+    await assert.rejects(startService(t, { db }), {
+      name: 'DatabaseUnusable',
+      message: `cannot open the database ${db}: no rqlite at ${node}: ${reason}`,
+    });
+});
+
+test('cluster: large lists are received one at a time', async (t) => {
+  const { nodes, requests } = await startStandIn(t);
+  const { request } = await startService(t, { db: clusterAddress(nodes) });
+  const body = '"\\é😀'.repeat(25_000);
+  for (let count = 0; count < 12; count += 1)
+    assert.equal((await request('POST', '/notes', { json: { title: 'a', body } })).status, 201);
+  const { query } = requests;
+  const { json } = await request('GET', '/notes');
+  assert.deepEqual(
+    json.items.map((note: object) => 'body' in note && note.body === body),
+    Array(12).fill(true),
+  );
+  // Once as usual, until it is too large, and once with permission.
+  assert.ok(requests.query >= query + 2);
+});
+
+test('cluster: searches wait for a leader as all requests do', async (t) => {
+  setLimits(t, SLOW_READ_LIMITS, { waitMs: 0 });
+  const standIn = await startStandIn(t);
+  const { request } = await startService(t, { db: clusterAddress(standIn.nodes) });
+  await request('POST', '/notes', { json: { title: 'words', body: 'b' } });
+  const search = () => request('GET', '/notes?q=words');
+  await search();
+  standIn.elect(undefined);
+  const { query } = standIn.requests;
+  const waiting = [search(), search(), search()];
+  await until(() => standIn.requests.query > query + 3);
+  standIn.elect(0);
+  for (const each of waiting) assert.equal((await each).json.total, 1);
 });
