@@ -1,5 +1,8 @@
 // Opens the database that an option names, a file, memory or a cluster, for one of its uses.
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { lastCursor } from './changes/changes.ts';
 import { type Database, DatabaseUnusable, type Source } from './database.ts';
 import type { Location, ParsedCluster } from './location.ts';
 import { openRqlite, type RqliteOptions } from './rqlite/engine.ts';
@@ -44,12 +47,29 @@ export async function openStorage(
   });
 }
 
-/** Opens a database as {@link openFile} does; a cluster is not read in one transaction. */
+/** Opens a snapshot of a database; of a cluster, a copy in the folder for temporary files. */
 export async function openToExport(options: StorageOptions): Promise<Source & AsyncDisposable> {
   const { db } = options;
   if (db.kind !== 'cluster') return openFile('export', db.name);
-  const source = await openCluster({ ...db, level: 'linearizable' }, options, { toRead: true });
-  return prepare(source, db.name, () => refuseUnfinished(source));
+  const parts = { toRead: true };
+  const cluster = await openCluster({ ...db, level: 'linearizable' }, options, parts);
+  const folder = await mkdtemp(join(tmpdir(), 'notes-server-export-'));
+  try {
+    const path = join(folder, 'copy.db');
+    const before = await lastCursor(cluster);
+    await cluster.copyTo(path);
+    const copy = await openFile('export', path);
+    // A node that leads no longer, but does not know yet, has copied an earlier state.
+    if ((await lastCursor(copy)).number >= before.number) return copy;
+    await copy.close();
+    throw new DatabaseUnusable('the leader has changed: run the export again');
+  } catch (error) {
+    throw unusable(db.name, error);
+  } finally {
+    await cluster.close();
+    // It stays readable while it is open, and goes with this process.
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** Opens an existing file. Rejects with {@link DatabaseUnusable}, also if there is none. */
@@ -85,7 +105,7 @@ async function openCluster(
   { nodes, user, level }: ParsedCluster,
   { db, dbPassword, dbPasswordFile }: StorageOptions,
   parts: RqliteOptions,
-): Promise<Database> {
+) {
   const password = dbPasswordFile === undefined ? dbPassword : await readPassword(dbPasswordFile);
   try {
     return await openRqlite({ nodes, user, password }, level, parts);

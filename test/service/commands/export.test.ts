@@ -9,7 +9,7 @@ import { exportLines, formatCounts } from '../../../src/commands/export.ts';
 import { importLines } from '../../../src/commands/import.ts';
 import { LAUNCHER, runCommand } from '../../support/command.ts';
 import { locationOf, NO_RECORDS, newFile } from '../../support/databases.ts';
-import { clusterAddress } from '../../support/engine.ts';
+import { clusterAddress, temporaryFolder } from '../../support/engine.ts';
 import { filledFile, ODD_TEXTS } from '../../support/filled.ts';
 import {
   breakAt,
@@ -75,22 +75,27 @@ test('export: import and another export give the same bytes', async (t) => {
   await assertSound(db);
 });
 
-test('export: a snapshot, whatever is written meanwhile', async (t) => {
-  const from = await filledFile(t, 1_100);
-  const { request } = await startService(t, { db: from });
-  const before = await exported(from);
-  const parts: string[] = [];
-  const write = async (text: string) => {
-    if (parts.length === 0) {
-      assert.equal((await request('PUT', '/notes/1100', { json: NOTE })).status, 200);
-      assert.equal((await request('DELETE', '/notes/1099')).status, 204);
-      assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
-    }
-    parts.push(text);
-  };
-  await exportLines(storageAt(from), undefined, write, QUIET);
-  assert.ok(parts.join('') === before);
-});
+for (const kind of ['file', 'cluster'] as const) {
+  test(`export: a snapshot of a ${kind}, whatever is written meanwhile`, async (t) => {
+    const file = await filledFile(t, 1_100);
+    const from = kind === 'file' ? file : await emptyCluster(t);
+    if (kind === 'cluster')
+      await runInProcess(['import', '--db', from], { input: await exported(file) });
+    const { request } = await startService(t, { db: from });
+    const before = await exported(from);
+    const parts: string[] = [];
+    const write = async (text: string) => {
+      if (parts.length === 0) {
+        assert.equal((await request('PUT', '/notes/1100', { json: NOTE })).status, 200);
+        assert.equal((await request('DELETE', '/notes/1099')).status, 204);
+        assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
+      }
+      parts.push(text);
+    };
+    await exportLines(storageAt(from), undefined, write, QUIET);
+    assert.ok(parts.join('') === before);
+  });
+}
 
 test('export: page by page, not all at once', async (t) => {
   const from = await filledFile(t, 3_000);
@@ -107,19 +112,32 @@ test('export: from a cluster, after an import into it', async (t) => {
   await assertSound(db);
 });
 
-test('export: fails if a cluster changes meanwhile', async (t) => {
-  const db = await emptyCluster(t);
+test('export: the copy of a cluster leaves no file behind, and is the latest state', async (t) => {
+  const standIn = await startStandIn(t);
+  const db = clusterAddress(standIn.nodes);
   const { request } = await startService(t, { db });
   assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
-  const parts: string[] = [];
-  const write = async (text: string) => {
-    parts.push(text);
-    if (parts.length === 1)
-      assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
-  };
-  const changed = exportLines(storageAt(db), undefined, write, QUIET);
-  await assert.rejects(changed, /the records have changed meanwhile: run the export again$/);
-  assert.doesNotMatch(parts.join(''), /"end"/);
+  const folder = temporaryFolder(t);
+  const before = process.env.TMPDIR;
+  t.after(() => {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  });
+  process.env.TMPDIR = folder;
+  await exportLines(
+    storageAt(db),
+    undefined,
+    async () => assert.deepEqual(readdirSync(folder), []),
+    QUIET,
+  );
+  for (const [fault, reason] of [
+    ['stale', /: the leader has changed: run the export again$/],
+    ['forbidden', /: the cluster refuses \/db\/backup: wrong user name or password, or/],
+  ] as const) {
+    standIn.faults.push({ fault, of: 'backup' });
+    await assert.rejects(exported(db), reason);
+    assert.deepEqual(readdirSync(folder), []);
+  }
 });
 
 test('import: a cluster takes no writes meanwhile', async (t) => {
