@@ -73,8 +73,8 @@ export async function readKeys({ apiKeys, apiKeysFile: file }: KeySource): Promi
   for (const key of apiKeys) found.add('NOTES_API_KEYS', key, PLAIN);
   if (file === undefined) return found.entries;
   const text = await readText(file).catch((cause: NodeJS.ErrnoException) => {
-    const { code, message } = cause;
-    const reason = code === undefined ? message : (READ_ERRORS[code] ?? code);
+    const { message, code = message } = cause;
+    const reason = READ_ERRORS[code] ?? code;
     throw new Error(`cannot read the keys in ${file}: ${reason}`, { cause });
   });
   const lines = text.split(/\r?\n/).map((line) => line.trim());

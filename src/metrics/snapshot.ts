@@ -81,7 +81,6 @@ export interface Snapshot {
 /** That of a process that has counted nothing. */
 export const NO_METRICS: Snapshot = { metrics: {}, keys: [] };
 
-const LINES_PER_TURN = 2_000;
 const turns = new Turns();
 
 /** Shares the metrics that `own` reads; returns a function that reads those of all processes. */
@@ -177,29 +176,20 @@ export function countersOf({ metrics, keys }: Snapshot): Snapshot {
 }
 
 /** Resolves with a snapshot in the text format of Prometheus, version 0.0.4. */
-export async function formatSnapshot(snapshot: Snapshot): Promise<string> {
-  const pieces: string[] = [];
-  let lines: string[] = [];
-  for (const line of linesOf(snapshot)) {
-    lines.push(line);
-    if (lines.length < LINES_PER_TURN) continue;
-    pieces.push(lines.join(''));
-    lines = [];
-    await turns.next();
-  }
-  return [...pieces, ...lines].join('');
-}
-
-function* linesOf({ metrics, keys }: Snapshot): Generator<string> {
+export async function formatSnapshot({ metrics, keys }: Snapshot): Promise<string> {
+  const texts: string[] = [];
   for (const [type, helpTexts] of Object.entries(METRICS)) {
     for (const [name, help] of Object.entries(helpTexts)) {
-      yield `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+      texts.push(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
       for (const [series, value] of Object.entries(metrics[name] ?? {}))
-        yield `${name}${series} ${value}\n`;
+        texts.push(`${name}${series} ${value}\n`);
       for (const [index, [metric, labels]] of KEY_METRICS.entries()) {
         if (metric !== name) continue;
-        for (const [key, counts] of keys) yield `${name}{key="${key}"${labels}} ${counts[index]}\n`;
+        for (const [key, counts] of keys)
+          texts.push(`${name}{key="${key}"${labels}} ${counts[index]}\n`);
       }
+      await turns.next();
     }
   }
+  return texts.join('');
 }
