@@ -18,8 +18,10 @@ const CONTRACT_ID = 'contract';
 const IGNORED = `${CONTRACT_ID}#/components/schemas/Ignored`;
 const PROBLEM_JSON = 'application/problem+json';
 
-/** The top-level members of an OpenAPI document. Ajv's strict mode rejects unknown keywords. */
-const DOCUMENT_KEYWORDS = ['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'];
+/** The keywords of OpenAPI and of generators. Ajv's strict mode rejects unknown ones. */
+const OTHER_KEYWORDS = [
+  ...['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components', 'x-enum-varnames'],
+];
 
 /** Compiles the contract into the module of generated.d.ts. Rejects if it has a mistake. */
 export async function compileContract(contract: URL, output: URL): Promise<void> {
@@ -68,7 +70,7 @@ class Contract {
     const options = { strict: true, code: { source: true, formats: _`formats` } };
     this.#ajvs = { first: new Ajv2020(options), all: new Ajv2020({ ...options, allErrors: true }) };
     for (const ajv of Object.values(this.#ajvs)) {
-      ajv.addVocabulary(DOCUMENT_KEYWORDS);
+      ajv.addVocabulary(OTHER_KEYWORDS);
       ajv.removeKeyword('maxLength').removeKeyword('minLength');
       // Before `pattern`: a regular expression may take long on a text that is too long.
       ajv.addKeyword({ ...limitLength.default, code: limitLengthCode, before: 'pattern' });

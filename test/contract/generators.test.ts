@@ -28,6 +28,20 @@ test('generators: no value of an enumeration is empty, because constants are nam
   );
 });
 
+test('generators: a value whose name constants of some languages have already gets another', () => {
+  const named = places.filter(([, { enum: values }]) => Object(values).includes?.('name'));
+  assert.equal(named.length, 2);
+  for (const [pointer, { enum: values, 'x-enum-varnames': names }] of named) {
+    assert.equal((names as string[]).length, (values as string[]).length, pointer);
+    assert.ok(!(names as string[]).includes('name'), pointer);
+  }
+});
+
+test('generators: no value of an answer is a number that is always the same', () => {
+  const constants = found((place) => place.type === 'integer' && 'const' in place);
+  assert.deepEqual(constants, []);
+});
+
 test('generators: no value has a choice of schemas that exclude each other', () => {
   assert.deepEqual(
     found(({ oneOf }) => oneOf !== undefined),

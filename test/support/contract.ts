@@ -33,6 +33,7 @@ const ajv = new Ajv2020({
 });
 formats.default(ajv);
 ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components']);
+ajv.addKeyword('x-enum-varnames');
 ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
 ajv.addFormat('int64', true);
 ajv.addSchema(JSON.parse(text, close), 'contract');

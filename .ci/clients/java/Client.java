@@ -1,0 +1,87 @@
+// The client that openapi-generator generates, used against the service whose URL is the argument.
+import java.util.List;
+import org.openapitools.client.ApiClient;
+import org.openapitools.client.ApiException;
+import org.openapitools.client.api.ChangesApi;
+import org.openapitools.client.api.DocumentationApi;
+import org.openapitools.client.api.NotesApi;
+import org.openapitools.client.model.NoteInput;
+import org.openapitools.client.model.NoteList;
+import org.openapitools.client.model.NotePatch;
+import org.openapitools.client.model.Problem;
+import org.openapitools.client.model.ValidationProblem;
+
+class Client {
+  static final long LARGE = 5_000_000_000L;
+  static final List<String> WITH_TAGS = List.of("tags");
+
+  static ApiClient client = new ApiClient();
+  static NotesApi notes;
+
+  public static void main(String[] args) throws Exception {
+    client.updateBaseUri(args[0]);
+    notes = new NotesApi(client);
+    var changes = new ChangesApi(client);
+    var documentation = new DocumentationApi(client);
+    var start = changes.listChanges(null, null, null, null, null, null).getNext();
+
+    var spaced = notesAfter(0).getItems().get(0);
+    check(spaced.getId() == LARGE && spaced.getTitle().equals(" starts with a space"), spaced);
+
+    // Nothing is set but the required members.
+    var plain = notes.createNote(new NoteInput().title("from Java").body("body"), null);
+    check(plain.getId() > LARGE && plain.getTitle().equals("from Java"), plain);
+    var input = new NoteInput().title("tagged").body("body").addTagsItem("java");
+    var tagged = notes.createNoteWithHttpInfo(input, null);
+    var id = tagged.getData().getId();
+    var tag = tagged.getHeaders().get("etag").get(0);
+
+    var patch = new NotePatch().title("changed from Java");
+    var patched = notes.patchNote(id, patch, tag, null);
+    check(patched.getTitle().equals("changed from Java"), patched);
+    var read = notes.getNote(id, null, WITH_TAGS, null, null);
+    check(read.getTags().equals(List.of("java")) && read.getBody().equals("body"), read);
+    check(notesAfter(LARGE).getItems().size() >= 2, "the notes after the first");
+
+    var outdated = problem(412, () -> notes.patchNote(id, patch, tag, null), Problem.class);
+    check(outdated.getType().getPath().equals("/problems/precondition-failed"), outdated);
+    problem(404, () -> notes.getNote(42L, null, null, null, null), Problem.class);
+    Call blank = () -> notes.createNote(new NoteInput().title(" ").body("b"), null);
+    var violation = problem(422, blank, ValidationProblem.class).getErrors().get(0);
+    check(violation.getPointer().equals("#/title"), violation);
+    Call zero = () -> changes.listChanges(null, 0, null, null, null, null);
+    violation = problem(422, zero, ValidationProblem.class).getErrors().get(0);
+    check(violation.getIn().getValue().equals("query"), violation);
+
+    var page = changes.listChanges(start, null, null, null, List.of("record"), null);
+    check(page.getItems().get(0).getNoteId().equals(plain.getId()), page);
+    check(documentation.listProblems().getItems().size() > 10, "the list of problems");
+    check(documentation.getProblem("not-found").getStatus() == 404, "the problem not-found");
+    check(documentation.getOpenapi().getOpenapi().startsWith("3.1"), "the contract");
+  }
+
+  static NoteList notesAfter(long id) throws ApiException {
+    return notes.listNotes(
+        null, null, null, id, null, null, null, null, null, null, null, null, null, null, null,
+        null, null);
+  }
+
+  interface Call {
+    void run() throws ApiException;
+  }
+
+  /** Returns the problem with which the service answers the call. */
+  static <T> T problem(int status, Call call, Class<T> type) throws Exception {
+    try {
+      call.run();
+    } catch (ApiException error) {
+      check(error.getCode() == status, error);
+      return client.getObjectMapper().readValue(error.getResponseBody(), type);
+    }
+    throw new AssertionError("there is no problem " + status);
+  }
+
+  static void check(boolean isRight, Object seen) {
+    if (!isRight) throw new AssertionError(seen);
+  }
+}
