@@ -12,8 +12,10 @@ import { lines, NOTE } from '../support/tagged-notes.ts';
 const CLIENTS = 10;
 const ROUND_MS = 3_000;
 const WITHIN_MS = 1_000;
-/** Another load on the machine may spoil one try, but not all. */
-const TRIES = 3;
+/** On a slow machine, an ordinary write takes this part of a large one, which waits for nine. */
+const WITHIN_PART = 0.5;
+/** Another load on the machine, which slows the clients too, may spoil some tries, but not all. */
+const TRIES = 5;
 
 const TAGS = 5_000;
 
@@ -58,7 +60,9 @@ async function sendUntil(ends: number, request: () => Promise<Answer>): Promise<
 
 for (const [deployment, start] of Object.entries(DEPLOYMENTS)) {
   test(`large writes: they hold up no ordinary write, with ${deployment}`, async (t) => {
-    const url = await startCommand(t, ['--port', '0', ...(await start(t))]).ready();
+    // An idle connection may end at any time, which is not what this test is about.
+    const args = ['--port', '0', '--idle-timeout', '300', ...(await start(t))];
+    const url = await startCommand(t, args).ready();
     const agent = new Agent({ keepAlive: true });
     t.after(() => agent.destroy());
     const perform = (method: string, path: string, parts: RequestParts) =>
@@ -67,17 +71,19 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS)) {
       await perform('POST', '/tags', lines(...newNames(500).map((name) => ({ name }))));
     await perform('POST', '/notes', { json: NOTE });
     for (const [name, write] of Object.entries(WRITES)) {
-      const longest: number[] = [];
+      const tries: string[] = [];
+      let isHeldUp: boolean;
       do {
         const ends = performance.now() + ROUND_MS;
-        const [ordinary] = await Promise.all([
+        const [ordinary, ...large] = await Promise.all([
           sendUntil(ends, () => perform('POST', '/notes', { json: NOTE })),
           ...Array.from({ length: CLIENTS }, () => sendUntil(ends, () => perform(...write()))),
         ]);
-        longest.push(ordinary);
-      } while (Math.min(...longest) > WITHIN_MS && longest.length < TRIES);
-      t.diagnostic(`${name}: ${longest.map(Math.round)} ms`);
-      assert.ok(Math.min(...longest) <= WITHIN_MS, `${name}: a POST took ${longest} ms`);
+        isHeldUp = ordinary > Math.max(WITHIN_MS, WITHIN_PART * Math.max(...large));
+        tries.push(`${Math.round(ordinary)} ms beside ${Math.round(Math.max(...large))} ms`);
+      } while (isHeldUp && tries.length < TRIES);
+      t.diagnostic(`${name}: ${tries}`);
+      assert.ok(!isHeldUp, `${name}: ${tries}`);
     }
   });
 }
