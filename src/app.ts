@@ -230,9 +230,7 @@ function toProblem(error: unknown): Problem | undefined {
   if (error instanceof WaitedTooLong) return LATE;
   if (error instanceof ReadTooSlow) return TOO_SLOW;
   if (error instanceof NoThreads) return unavailable(error.message);
-  if (error instanceof DatabaseUncertain) {
-    return unavailable(UNCERTAIN, { cause: error });
-  }
+  if (error instanceof DatabaseUncertain) return unavailable(UNCERTAIN, { cause: error });
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', { cause: error });
 }

@@ -75,7 +75,8 @@ const PING = '/readyz?noleader';
 /** Every answer of rqlite has it. */
 const VERSION_HEADER = 'x-rqlite-version';
 
-const giveUp = (request: ClientRequest) => request.destroy(new Error('the node is silent'));
+const giveUp = (request: ClientRequest): void =>
+  void request.destroy(new Error('the node is silent'));
 
 /** A connection to a cluster. Nothing is sent before the first call. */
 export class Cluster {
@@ -123,16 +124,14 @@ export class Cluster {
 
   /** Resolves with the result of one node, which need not be the leader. */
   async ask(node: string, path: string, step: Step): Promise<Result | undefined> {
-    const message = await this.#open(node + path, JSON.stringify([step]), giveUp);
+    const message = await this.#open(node + path, JSON.stringify([step]));
     return answerIn(await textOf(await accepted(message, path)), 1).results[0];
   }
 
   /** Asks the leader to let another node lead. With credentials, it needs permission to do so. */
   async replaceLeader(leader: string): Promise<void> {
-    await this.#open(`${leader}/leader`, '{}', giveUp).then(
-      (message) => message.resume(),
-      () => {},
-    );
+    const message = await this.#open(`${leader}/leader`, '{}').catch(() => undefined);
+    message?.resume();
   }
 
   /** Makes calls reject soon while no node answers. */
@@ -184,12 +183,8 @@ export class Cluster {
     }
   }
 
-  /** Resolves when the answer begins. `onSilence` may end the request. */
-  #open(
-    url: string,
-    body: string,
-    onSilence: (request: ClientRequest) => unknown,
-  ): Promise<IncomingMessage> {
+  /** Resolves when the answer begins. */
+  #open(url: string, body: string, onSilence = giveUp): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const method = body === '' ? 'GET' : 'POST';
       const options = { method, agent: this.#agent, headers: this.#headers };
@@ -206,12 +201,8 @@ export class Cluster {
     let received: number | undefined;
     do {
       received = request.socket?.bytesRead;
-      const ping = this.#open(node + PING, '', giveUp);
-      const isAlive = await ping.then(
-        (answer) => Boolean(answer.resume()),
-        () => false,
-      );
-      if (isAlive) await delay(CLUSTER_LIMITS.slowMs, undefined, { ref: false });
+      const pong = await this.#open(node + PING, '').catch(() => undefined);
+      if (pong?.resume()) await delay(CLUSTER_LIMITS.slowMs, undefined, { ref: false });
       if (request.destroyed) return;
     } while (request.socket?.bytesRead !== received);
     giveUp(request);
