@@ -31,6 +31,7 @@ import { ChangeFeed } from './storage/changes/feed.ts';
 import {
   type Database,
   DatabaseDamaged,
+  DatabaseFull,
   DatabaseUnavailable,
   DatabaseUncertain,
   ReadTooSlow,
@@ -231,6 +232,8 @@ function toProblem(error: unknown): Problem | undefined {
   if (error instanceof ReadTooSlow) return TOO_SLOW;
   if (error instanceof NoThreads) return unavailable(error.message);
   if (error instanceof DatabaseUncertain) return unavailable(UNCERTAIN, { cause: error });
+  if (error instanceof DatabaseFull)
+    return unavailable('The disk is full: writes are refused, reads go on.', { cause: error });
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', { cause: error });
 }

@@ -1,5 +1,6 @@
 // The process: command line, start, signals and exit status. No other module of src ends it.
 import cluster from 'node:cluster';
+import { lookup } from 'node:dns/promises';
 import { closeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { App } from './app.ts';
@@ -25,7 +26,7 @@ export async function main(): Promise<void> {
   // A closed output must neither end the process nor print a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
-    await run(readCommand());
+    await run(await readCommand());
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (LAUNCHER_EXPLAINS.includes(code) || message.startsWith(NO_BINDING)) throw error;
@@ -41,12 +42,17 @@ export async function main(): Promise<void> {
 }
 
 /** Parses the command line. Warns of unknown variables, unless the log of the service will. */
-function readCommand(): Command {
+async function readCommand(): Promise<Command> {
   let readsEnvironment = true;
   try {
     const command = parseCommand(process.argv.slice(2), process.env);
     readsEnvironment = command.kind === 'run' && command.readsEnvironment;
     return command;
+  } catch (error) {
+    const { cause } = error as { cause?: { host?: string } };
+    // Rejects if there is no such name, which explains more than that others could reach it.
+    if (cause?.host) await lookup(cause.host);
+    throw error;
   } finally {
     for (const name of readsEnvironment ? unknownVariables(process.env) : [])
       process.stderr.write(`notes-server: warning: unknown variable ${escapeControls(name)}\n`);
@@ -116,6 +122,9 @@ async function serve(options: Options): Promise<void> {
 }
 
 async function start(options: Options, log: Log) {
+  const { isInUse } = await import('./storage/sqlite/existing.ts');
+  if (options.db.kind === 'file' && (await isInUse(options.db.name)))
+    log.write('warn', 'another process uses the database', { file: options.db.name });
   const app = await createServer(options, log);
   const { freeSocketPath } = await import('./http/socket-path.ts');
   if (options.socket !== undefined) await freeSocketPath(options.socket);
@@ -227,7 +236,9 @@ function describe(error: unknown): string {
   const isSocket = port === -1;
   switch (code) {
     case 'EADDRINUSE':
-      return `${isSocket ? address : `${address}:${port}`} is in use by another process`;
+      return isSocket
+        ? `${address} is in use by another process`
+        : `${address}:${port} is in use by another process: choose another --port`;
     case 'EADDRNOTAVAIL':
       return `this machine has no address ${address}`;
     case 'EACCES':

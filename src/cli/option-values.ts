@@ -113,6 +113,7 @@ export function parseText(text: string, name: string): string {
 /** Parses an IP address or a host name. */
 export function parseHost(text: string, name: string): string {
   const host = parseText(text, name);
+  if (host.startsWith('[')) throw wrong(name, 'an address without brackets, such as ::1', text);
   if (!host.includes('/')) return host;
   throw wrong(name, 'an address or a host name (--socket takes the path of a Unix socket)', text);
 }

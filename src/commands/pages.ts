@@ -7,18 +7,12 @@ import type { Source, Statement } from '../storage/database.ts';
 /** The limits of a page; its last record may exceed `bytes`. */
 const PAGE = { records: 2_048, bytes: 1_048_576 };
 
-/** Below the ids of all records: another program may have written ids below 1. */
-const LOWEST = String(-(2n ** 63n));
-
 /** A number for each table. */
 export type NumbersByTable = Readonly<Record<string, number>>;
 
 /** Neighbouring rows of a relation. */
 export interface Page {
-  /**
-   * The id before the first row, and that of the last one: the parameter of {@link isOnPage}. They
-   * are texts, because a number would not be exact above 2^53.
-   */
+  /** The exact ids before the first row and of the last: the parameter of {@link isOnPage}. */
   readonly bounds: readonly [after: string, last: string];
   readonly count: number;
 }
@@ -36,7 +30,8 @@ export async function* pagesOf({ read }: Source, relation: Relation): AsyncGener
                 FROM (SELECT ${key} AS id, ${size.join(' + ')} AS size FROM ${table}
                       WHERE ${key} > (?1 ->> 0) ORDER BY ${key} LIMIT (?1 ->> 1)))
           WHERE before < (?1 ->> 2))`;
-  for (let after = LOWEST; ; ) {
+  // Another program may have written ids below 1.
+  for (let after = String(-(2n ** 63n)); ; ) {
     const [row] = await read({ sql, parameter: JSON.stringify([after, PAGE.records, PAGE.bytes]) });
     if (row?.last == null) return;
     const last = String(row.last);

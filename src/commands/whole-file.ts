@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { DatabaseUnusable } from '../storage/database.ts';
+import { DatabaseFull, DatabaseUnusable } from '../storage/database.ts';
 import { auxiliaryPaths } from '../storage/sqlite/files.ts';
 
 /** A file that is written as a whole. */
@@ -72,6 +72,7 @@ function reasonOf(error: unknown, target: string): string {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   const folder = dirname(target);
   if (code === 'ENOENT' && syscall === 'realpath') return `the folder ${folder} is missing`;
+  if (code === 'ENOSPC' || error instanceof DatabaseFull) return 'the disk is full';
   if (code === 'ENOTDIR') return `${folder} is not a folder`;
   return code === 'EACCES' ? `permission denied in the folder ${folder}` : message;
 }

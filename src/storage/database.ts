@@ -57,6 +57,9 @@ export class StorageError extends Error {
 /** It is busy, full or gone. Except for {@link DatabaseUncertain}, the call changed nothing. */
 export class DatabaseUnavailable extends StorageError {}
 
+/** There is no room for the write; reads go on. */
+export class DatabaseFull extends DatabaseUnavailable {}
+
 /** The engine did not report the outcome of a transaction, which may have been carried out. */
 export class DatabaseUncertain extends DatabaseUnavailable {}
 

@@ -1,6 +1,6 @@
 // A small file system, which a test can fill.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmdirSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -19,4 +19,19 @@ export function smallDisk(test: Pick<TestContext, 'after'>, mib = 2): string | u
     rmdirSync(folder);
   });
   return mounted ? folder : undefined;
+}
+
+/** Fills the disk with a file; returns its path. */
+export function fill(disk: string): string {
+  const file = join(disk, 'fill');
+  try {
+    for (;;) appendFileSync(file, Buffer.alloc(4_096));
+  } catch {
+    return file;
+  }
+}
+
+/** Makes the disk read-only, for the superuser too, or writable again. */
+export function remount(disk: string, mode: 'ro' | 'rw'): void {
+  spawnSync('mount', ['-o', `remount,${mode}`, disk]);
 }

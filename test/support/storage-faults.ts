@@ -6,11 +6,17 @@ import type { Service } from './service.ts';
 /** A small note. */
 export const NOTE = { title: 'a', body: 'b' };
 
-/** Asserts that the answer reports an unavailable database, without the reason. */
-export function assertUnavailable({ status, json, headers }: Answer): void {
+/** The detail of an answer if there is no room. */
+export const DISK_FULL = 'The disk is full: writes are refused, reads go on.';
+
+/** Asserts that the answer reports an unavailable database, by default without the reason. */
+export function assertUnavailable(
+  { status, json, headers }: Answer,
+  detail = 'The database cannot serve this request now.',
+): void {
   assert.equal(status, 503);
   assert.match(json.type, /\/problems\/service-unavailable$/);
-  assert.equal(json.detail, 'The database cannot serve this request now.');
+  assert.equal(json.detail, detail);
   assert.match(String(headers['retry-after']), /^[1-9]\d*$/);
 }
 

@@ -4,6 +4,7 @@ import sqlite3 from 'sqlite3';
 import {
   AnswerTooLarge,
   DatabaseDamaged,
+  DatabaseFull,
   DatabaseUnavailable,
   ReadTooSlow,
   type Row,
@@ -40,7 +41,7 @@ const MAX_VALUE_BYTES = 1_000_000_000;
 
 /** The errors of statements that may succeed when they are run again. */
 const RETRYABLE =
-  /^SQLITE_(?:BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|FULL|CANTOPEN|PROTOCOL|NOTADB)$/;
+  /^SQLITE_(?:BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|CANTOPEN|PROTOCOL|NOTADB)$/;
 
 /** A commit that overwrites a failed one, which would reappear in the log after a crash. */
 const OVERWRITE = 'PRAGMA user_version = 0';
@@ -141,6 +142,7 @@ export class Connection {
       return new ReadTooSlow('it took too long', { cause });
     if (code === 'SQLITE_TOOBIG') return new AnswerTooLarge(cause.message, { cause });
     if (code === 'SQLITE_CORRUPT') return new DatabaseDamaged(cause.message, { cause });
+    if (code === 'SQLITE_FULL') return new DatabaseFull(cause.message, { cause });
     return RETRYABLE.test(code) ? new DatabaseUnavailable(cause.message, { cause }) : cause;
   }
 

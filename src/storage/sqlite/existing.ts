@@ -48,6 +48,14 @@ export function openAlone(path: string): Promise<OpenFile> {
   return openExisting(path, () => openConnection(path, sqlite3.OPEN_READWRITE), pragmas);
 }
 
+/** Whether another process has opened the file. If not, a log that is left is written into it. */
+export async function isInUse(path: string): Promise<boolean> {
+  const file = isAtRest(path) ? undefined : await openAlone(path).catch((error: Error) => error);
+  if (file instanceof Error) return codeOf(file.cause) === 'SQLITE_BUSY';
+  await file?.close();
+  return false;
+}
+
 async function openExisting(
   path: string,
   connect: () => Promise<Connection>,

@@ -1,9 +1,10 @@
 // Explains in one line why a database cannot be opened.
-import { accessSync, constants, existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
+import fs from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseUnusable } from '../database.ts';
 
 const LOOP = 'its path is a loop of symbolic links';
+const FULL = 'the disk is full';
 const IN_USE = 'another process is using it; stop that process first';
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -12,9 +13,14 @@ const REASONS: Readonly<Record<string, string>> = {
   SQLITE_LOCKED: IN_USE,
   SQLITE_READONLY: 'it is read-only',
   SQLITE_CORRUPT: 'it is damaged',
+  SQLITE_FULL: FULL,
+  SQLITE_CANTOPEN: 'it cannot be opened',
   EACCES: 'permission denied',
   ELOOP: LOOP,
 };
+
+/** SQLite needs more than this for the index of a log. */
+const MIN_FREE_BYTES = 65_536;
 
 /** Returns the error for a database at `path` that could not be opened because of `cause`. */
 export function unusable(path: string, cause: unknown): DatabaseUnusable {
@@ -32,44 +38,48 @@ export function reasonOf(path: string, error: unknown): string {
   const { message } = ((error as Error).cause ?? error) as { message?: string };
   if (isSpecial(path)) return 'it is not a file';
   const code = codeOf(error);
-  if (code === 'SQLITE_CANTOPEN') return reasonAt(path);
-  return REASONS[code] ?? message ?? String(error);
+  const isVague = code === 'SQLITE_CANTOPEN' || code === 'SQLITE_IOERR';
+  const reason = isVague ? reasonAt(path) : undefined;
+  return reason ?? REASONS[code] ?? message ?? String(error);
 }
 
-function reasonAt(path: string): string {
+/** Returns why SQLite cannot open or write files at `path`; undefined if that is unknown. */
+function reasonAt(path: string): string | undefined {
   const folder = dirname(path);
-  const isFolder = (name: string) => statSync(name, { throwIfNoEntry: false })?.isDirectory();
+  const isFolder = (name: string) => fs.statSync(name, { throwIfNoEntry: false })?.isDirectory();
   try {
     if (isFolder(path)) return 'it is a folder';
-    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
-    if (isLink && !existsSync(path)) return reasonAt(resolve(folder, readlinkSync(path)));
+    const isLink = fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
+    if (isLink && !fs.existsSync(path)) return reasonAt(resolve(folder, fs.readlinkSync(path)));
     if (!isFolder(folder)) return `the folder ${folder} is missing`;
-    if (isProtected(path, constants.R_OK)) return 'permission denied';
-    accessSync(folder, constants.W_OK | constants.X_OK);
+    if (isProtected(path, fs.constants.R_OK)) return 'permission denied';
+    fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ELOOP') return LOOP;
+    if (code === 'EROFS') return 'its file system is read-only';
     return code === 'ENOTDIR'
       ? `${folder} is not a folder`
       : `permission denied in the folder ${folder}`;
   }
-  return 'it cannot be opened';
+  const { bavail, bsize } = fs.statfsSync(folder);
+  return bavail * bsize < MIN_FREE_BYTES ? FULL : undefined;
 }
 
 /** Whether there is a file or folder at `path` that this user may not access in a `mode`. */
 export function isProtected(path: string, mode: number): boolean {
   try {
-    accessSync(path, mode);
+    fs.accessSync(path, mode);
     return false;
   } catch {
-    return existsSync(path);
+    return fs.existsSync(path);
   }
 }
 
 /** Whether there is a device, a pipe or a socket at `path`, which SQLite may open. */
 function isSpecial(path: string): boolean {
   try {
-    const found = statSync(path);
+    const found = fs.statSync(path);
     return !found.isFile() && !found.isDirectory();
   } catch {
     return false;

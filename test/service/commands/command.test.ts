@@ -112,6 +112,10 @@ const FAILURES: Record<string, [args: string[], reason: RegExp]> = {
     ['--allow-anonymous', '--host', 'no-such-host.invalid'],
     /the host name no-such-host\.invalid is unknown$/m,
   ],
+  'an unknown host, where everybody could write': [
+    ['--host', 'no-such-host.invalid'],
+    /the host name no-such-host\.invalid is unknown$/m,
+  ],
   'a missing file of keys': [
     ['--api-keys-file', '/nope'],
     /cannot read the keys in \/nope: there is no such file$/m,
@@ -131,7 +135,11 @@ for (const [what, [args, reason]] of Object.entries(FAILURES)) {
 test('command: a port in use is one line, status 1', async (t) => {
   const { port } = await startService(t);
   const ending = await runCommand(t, ['--port', String(port)]);
-  assertRefused(ending, 1, /127\.0\.0\.1:\d+ is in use by another process$/m);
+  assertRefused(
+    ending,
+    1,
+    /127\.0\.0\.1:\d+ is in use by another process: choose another --port$/m,
+  );
 });
 
 test('command: listens on every address', async (t) => {

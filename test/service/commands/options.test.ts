@@ -191,6 +191,7 @@ test('options: the message of a wrong value says where it is and what would be r
     [[], { NOTES_TRUST_PROXY: 'yes' }, proxy],
     [['--rate-limit', '-5'], {}, '--rate-limit takes off or a whole number from 1 to 1000000'],
     [['--processes', 'many'], {}, '--processes takes auto or a whole number from 1 to 64'],
+    [['--host', '[::1]'], {}, '--host takes an address without brackets, such as ::1, not "[::1]"'],
     [['--host', '/a.sock'], {}, '--host takes an address or a host name (--socket takes the path'],
   ] as const) {
     const says = (error: unknown) =>

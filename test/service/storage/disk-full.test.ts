@@ -6,7 +6,7 @@ import sqlite3 from 'sqlite3';
 import { newFile } from '../../support/databases.ts';
 import type { Answer } from '../../support/http.ts';
 import { type Service, startService } from '../../support/service.ts';
-import { assertUnavailable, isHealthy } from '../../support/storage-faults.ts';
+import { assertUnavailable, DISK_FULL, isHealthy } from '../../support/storage-faults.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
 interface Cramped {
@@ -51,14 +51,14 @@ async function runOutOfRoom({ service, makeRoom }: Cramped): Promise<void> {
     if (answer.status === 201) kept.push(answer);
     else refused = answer;
   }
-  assertUnavailable(refused ?? assert.fail('the disk did not fill'));
+  assertUnavailable(refused ?? assert.fail('the disk did not fill'), DISK_FULL);
   assert.ok(kept.length > 3);
   // Larger than the refused one: something small might still fit.
   const larger = service.request('PUT', '/notes/1', {
     json: { title: 'lost', body: 'x'.repeat(100_000) },
   });
   for (const answer of await Promise.all([post(), post(), larger, post()]))
-    assertUnavailable(answer);
+    assertUnavailable(answer, DISK_FULL);
   for (const { headers, text } of kept) {
     assert.equal((await service.request('GET', String(headers.location))).text, text);
   }

@@ -12,7 +12,7 @@ import {
 } from '../../support/failing-driver.ts';
 import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
-import { assertUnavailable } from '../../support/storage-faults.ts';
+import { assertUnavailable, DISK_FULL } from '../../support/storage-faults.ts';
 import { assertSound, beside } from '../../support/stored-data.ts';
 
 /** A request, the status of its success and, for a write, whether the stored texts show it. */
@@ -70,10 +70,10 @@ const SCENARIO: readonly (readonly Step[])[] = [
   [{ method: 'GET', path: '/health', status: 200 }],
 ];
 
-function assertDefined(step: Step, answer: Answer): void {
+function assertDefined(step: Step, answer: Answer, { code }: Fault): void {
   if (step.path === '/health')
     assert.deepEqual([answer.status, answer.json], [503, { status: 'ok', db: 'error' }]);
-  else assertUnavailable(answer);
+  else assertUnavailable(answer, code === 'FULL' ? DISK_FULL : undefined);
 }
 
 function storedTexts(file: string): Promise<string> {
@@ -124,7 +124,7 @@ async function playWithFault(
     for (const [index, step] of steps.entries()) {
       const answer = answers[index] ?? assert.fail();
       const isDone = answer.status === step.status;
-      if (!isDone) assertDefined(step, answer);
+      if (!isDone) assertDefined(step, answer, fault);
       if (step.isDone)
         assert.equal(
           step.isDone(stored),

@@ -17,6 +17,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { checkFile } from '../../../src/commands/check.ts';
+import { repairFile } from '../../../src/commands/repair.ts';
 import { DatabaseUnusable } from '../../../src/storage/database.ts';
 import { assertRefused, runCommand, startCommand } from '../../support/command.ts';
 import {
@@ -34,6 +36,7 @@ import { request } from '../../support/http.ts';
 import { runInProcess } from '../../support/in-process-command.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
+import { fill, NO_MOUNT, remount, smallDisk } from '../../support/small-disk.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
 
 const KEPT = { title: 'kept', body: 'kept' };
@@ -189,8 +192,6 @@ for (const { name, journal, fileMode, folderMode } of [
 
     chmodSync(path, 0o666);
     chmodSync(dirname(path), 0o777);
-    rmSync(`${path}-shm`, { force: true });
-    rmSync(`${path}-wal`, { force: true });
     await assertUsable(path);
   });
 }
@@ -205,6 +206,52 @@ test('start: a new file in a folder that cannot be written', async (t) => {
     1,
     /: permission denied in the folder \S+data\n$/,
   );
+});
+
+test('start: the reason is named on a full disk, by the commands too', async (t) => {
+  const disk = smallDisk(t);
+  if (!disk) return skipLoudly(t, NO_MOUNT);
+  const path = newPath(disk);
+  await writeGoodFile(path, t);
+  const [first, second, third] = ['1.db', '2.db', '3.db'].map((name) => join(disk, name));
+  const good = await goodFile(t);
+  const file = fill(disk);
+  for (const attempt of [
+    () => openPath(path),
+    () => openPath(String(first)),
+    () => checkFile(path),
+    () => repairFile(path),
+    () => runInProcess(['backup', String(second), '--db', good]),
+    () => runInProcess(['restore', good, '--db', String(third)]),
+  ])
+    await assert.rejects(attempt, /^DatabaseUnusable: cannot \S+ [^\n]*: the disk is full$/);
+  rmSync(file);
+  await assertUsable(path);
+});
+
+test('start: the reason is named on a read-only disk, by the commands too', async (t) => {
+  const disk = smallDisk(t);
+  if (!disk) return skipLoudly(t, NO_MOUNT);
+  const path = newPath(disk);
+  await writeGoodFile(path, t);
+  const other = join(disk, 'data', 'other.db');
+  const good = await goodFile(t);
+  remount(disk, 'ro');
+  await assertLeftAlone(path, async () => {
+    for (const attempt of [
+      () => openPath(path),
+      () => openPath(other),
+      () => repairFile(path),
+      () => runInProcess(['backup', other, '--db', path]),
+      () => runInProcess(['export', other, '--db', path]),
+      () => runInProcess(['restore', good, '--db', other]),
+      () => runInProcess(['restore', good, '--db', path, '--force']),
+    ])
+      await assert.rejects(attempt, /^DatabaseUnusable: cannot \S+ [^\n]*read-only/);
+    assert.deepEqual(await checkFile(path), []);
+  });
+  remount(disk, 'rw');
+  await assertUsable(path);
 });
 
 test('start: an empty file becomes a database', async (t) => {
@@ -262,8 +309,7 @@ async function assertLeftAlone(path: string, refusedStart: () => Promise<void>):
   const contents = () => (existsSync(folder) ? contentsOf(folder) : {});
   const before = contents();
   await refusedStart();
-  // SQLite cannot remove the companions of a read-only file again.
-  assert.deepEqual({ ...contents(), ...before }, contents());
+  assert.deepEqual(contents(), before);
 }
 
 function assertRefuses(path: string, reason: RegExp): Promise<void> {
@@ -290,6 +336,12 @@ async function writeGoodFile(path: string, test: TestContext): Promise<void> {
   const database = await openDatabase(test, path);
   await change(database, `INSERT INTO notes (title, body) VALUES ('kept', 'kept')`);
   await database.close();
+}
+
+async function goodFile(test: TestContext): Promise<string> {
+  const path = newPath(temporaryFolder(test));
+  await writeGoodFile(path, test);
+  return path;
 }
 
 async function replaceByGoodFile(path: string, test: TestContext): Promise<void> {
