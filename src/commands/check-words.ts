@@ -1,5 +1,5 @@
 // Compares a search index with the texts: indexes part after part again, in a temporary table.
-import { type Searchable, textFieldsOf } from '../resources/resource.ts';
+import { rowColumnsOf, type Searchable, textFieldsOf } from '../resources/resource.ts';
 import { indexedText } from '../search/words.ts';
 import { CHANGES } from '../storage/changes/numbers.ts';
 import type { Source, Statement } from '../storage/database.ts';
@@ -90,26 +90,27 @@ export async function indexPage(
   index: string,
   { bounds }: Page,
 ): Promise<void> {
-  const columns = textFieldsOf(resource);
+  const columns = rowColumnsOf(resource).join(', ');
   const records = await read({
-    sql: `SELECT id, ${columns.join(', ')} FROM ${resource.table} WHERE ${isOnPage(resource)}`,
+    sql: `SELECT ${columns} FROM ${resource.table} WHERE ${isOnPage(resource)}`,
     parameter: JSON.stringify(bounds),
   });
   await read(wordsInsertion(resource, index, records.map(Object.values)));
 }
 
-/** Returns the statement that adds the words of texts to an index; a row is [id, ...texts]. */
+/** Returns the statement that adds the words of rows, each with all columns, to an index. */
 export function wordsInsertion(
   resource: Searchable,
   index: string,
   rows: readonly (readonly unknown[])[],
 ): Statement {
   const columns = textFieldsOf(resource);
-  const values = columns.map((_, position) => `value ->> ${position + 1}`);
-  const words = rows.map(([id, ...texts]) => [
-    id,
-    ...texts.map((text) => indexedText(String(text))),
+  const places = columns.map((name) => rowColumnsOf(resource).indexOf(name));
+  const words = rows.map((row) => [
+    row[0],
+    ...places.map((place) => indexedText(String(row[place]))),
   ]);
+  const values = columns.map((_, position) => `value ->> ${position + 1}`);
   return {
     sql: `
       INSERT INTO ${index} (rowid, ${columns.join(', ')})

@@ -54,8 +54,7 @@ async function inspect(path: string, withWords: boolean): Promise<string[]> {
       faults.push(...(await findFaults(source, `PRAGMA integrity_check(${MAX_FAULTS})`)));
     for (const sql of soundnessQueries()) faults.push(...(await findFaults(source, sql)));
     // The next start may have the notes of an older version indexed again.
-    const isCurrent = schema.version === SCHEMA_VERSION;
-    if (withWords && isCurrent && damage.length === 0)
+    if (withWords && damage.length === 0 && schema.version === SCHEMA_VERSION)
       faults.push(...(await findIndexFaults(source)));
     return [...new Set(faults)];
   } catch (error) {

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { READ_ERRORS } from '../read-errors.ts';
-import { type Relation, rowColumnsOf, textFieldsOf } from '../resources/resource.ts';
 import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
 import { EMPTY_LOG, LAST_NUMBER, renewGeneration } from '../storage/changes/numbers.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
@@ -49,8 +48,9 @@ export async function load(
   let done = 0;
   onProgress(done, total);
   for await (const { relation, rows } of reader.pages(head)) {
-    const statements = [insertion(relation, rows), ...wordsInsertions(relation, rows)];
-    await target.transact(randomUUID(), statements);
+    const indexed = SEARCHABLE.filter((each) => each === relation);
+    const words = indexed.map((each) => wordsInsertion(each, each.search.table, rows));
+    await target.transact(randomUUID(), [insertion(relation, rows), ...words]);
     done += rows.length;
     onProgress(done, total);
   }
@@ -60,19 +60,6 @@ export async function load(
   }));
   const ending = [...raised, ...indexed, REMOVE_MARK, EMPTY_LOG, renewGeneration()];
   await target.transact(randomUUID(), ending);
-}
-
-/** Indexes the records at once, so that the first search need not wait for it. */
-function wordsInsertions(
-  relation: Relation,
-  rows: readonly (readonly unknown[])[],
-): readonly Statement[] {
-  return SEARCHABLE.filter((each) => each === relation).map((resource) => {
-    const columns = rowColumnsOf(resource);
-    const places = ['id', ...textFieldsOf(resource)].map((name) => columns.indexOf(name));
-    const texts = rows.map((row) => places.map((place) => row[place]));
-    return wordsInsertion(resource, resource.search.table, texts);
-  });
 }
 
 async function begin(target: Database): Promise<void> {

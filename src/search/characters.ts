@@ -16,10 +16,7 @@ export const Kind = {
   replaced: 7,
 } as const;
 
-/**
- * Marks that distinguish no words, as the nukta of loan words; all others are vowels and the like.
- * Three are letters to Unicode: the Arabic tatweel, small waw and small yeh.
- */
+/** Marks that distinguish no words, such as the nukta; all others are vowels and the like. */
 const IGNORED = new RegExp(
   '(?![\\u3099\\u309a])(?:(?=\\p{M})[\\p{sc=Zinh}\\p{sc=Latn}\\p{sc=Grek}\\p{sc=Cyrl}\\p{sc=Arab}' +
     '\\p{sc=Hebr}\\p{sc=Syrc}\\u093c\\u0a3c\\u0abc]|' +
@@ -41,18 +38,16 @@ const COMPOSED = /[\u3040-\u30ff\u1100-\u11ff]/;
 
 /** Letters that readers take for others, though Unicode does not; each with what it is read as. */
 const READ_AS = [
-  // Strokes, ligatures, the letters of Icelandic, old Irish and old Latvian; Cyrillic ghe.
+  // Latin strokes and ligatures, Icelandic, old Irish and old Latvian letters; Cyrillic ghe.
   'đd ðd ꝺd ꝼf ᵹg ꞡg ħh ꞣk łl ꞥn øo ꝛr ꞃr ꞧr ꞅs ꞩs ꞇt æae œoe ґг',
-  // Arabic hamza, alef, yeh and kaf, as the keyboards of several languages write them; and heh.
-  '\u0674\u0621 \u0671\u0627 \u0649\u064a \u06cc\u064a \u06a9\u0643 \u06aa\u0643',
-  '\u0629\u0647 \u06be\u0647 \u06c1\u0647 \u06c3\u0647 \u06d5\u0647',
-  // Forms at the end of words, of Hebrew kaf, mem, nun, pe, tsadi and Syriac semkath.
-  '\u05da\u05db \u05dd\u05de \u05df\u05e0 \u05e3\u05e4 \u05e5\u05e6 \u0724\u0723',
-  // Letters that were once written as two: of Yiddish, of Bengali and Malayalam.
-  '\u05f0\u05d5\u05d5 \u05f1\u05d5\u05d9 \u05f2\u05d9\u05d9 \u09ce\u09a4\u09cd \u0d7a\u0d23\u0d4d',
-  '\u0d7b\u0d28\u0d4d \u0d7c\u0d30\u0d4d \u0d7d\u0d32\u0d4d \u0d7e\u0d33\u0d4d \u0d7f\u0d15\u0d4d',
-  // Devanagari candrabindu; the letters for an apostrophe, which separates words.
-  "\u0901\u0902 ʻ' ʼ'",
+  // Arabic hamza, alef, yeh, kaf and heh, as the keyboards of other languages write them.
+  'ٴء ٱا ىي یي کك ڪك ةه ھه ہه ۃه ەه',
+  // Hebrew and Syriac letters at the end of words; Yiddish ligatures.
+  'ךכ םמ ןנ ףפ ץצ ܤܣ װוו ױוי ײיי',
+  // Bengali and Malayalam letters that were once written as two; Devanagari candrabindu.
+  'ৎত্ ൺണ് ൻന് ർര് ൽല് ൾള് ൿക് ँं',
+  // Letters that serve as apostrophes, which separate words.
+  "ʻ' ʼ'",
 ];
 const REPLACEMENTS = new Map(
   READ_AS.flatMap((pairs) => pairs.split(' ')).map((pair) => [pair.slice(0, 1), pair.slice(1)]),
@@ -90,12 +85,11 @@ function learn(point: number): number {
 function fold(character: string): string {
   const base = character.normalize('NFKD').replace(IGNORED, '');
   const cased = base.toLowerCase().toUpperCase().toLowerCase().normalize('NFKD');
-  const folded = Array.from(cased.replace(IGNORED, ''), plainFormOf).join('');
+  const letters = Array.from(cased.replace(IGNORED, ''), (letter) =>
+    DIGIT.test(letter) ? digitOf(letter) : (REPLACEMENTS.get(letter) ?? letter),
+  );
+  const folded = letters.join('');
   return COMPOSED.test(folded) ? folded.normalize('NFC') : folded;
-}
-
-function plainFormOf(letter: string): string {
-  return DIGIT.test(letter) ? digitOf(letter) : (REPLACEMENTS.get(letter) ?? letter);
 }
 
 /** The digits of a script follow each other, from 0 to 9. */
