@@ -50,7 +50,17 @@ const FILTERS: readonly Filters[] = [
   { updated: [20_000, 1e9], created: [20_000, 21_000] },
   { updated: [22_000, 26_000], unlinked: true },
   { created: [22_000, 26_000], linked: [1] },
+  // The times exclude more than tag 1 does, but less than tag 2.
+  { created: [40_961, 1e9], linked: [1] },
+  { created: [40_961, 1e9], linked: [2] },
+  { updated: [51_000, 1e9], linked: [1, 2] },
+  { updated: [51_000, 1e9], created: [-1, 6_000], linked: [1] },
 ];
+
+const HAS_TAG: Readonly<Record<number, (id: number) => boolean>> = {
+  1: (id) => id % 3 > 0,
+  2: (id) => id % 100 === 1,
+};
 
 const POSITIONS: readonly Partial<PageRequest>[] = [
   ...[0, 2_048, 2_900].map((offset) => ({ offset })),
@@ -65,8 +75,9 @@ async function fill(t: Ends, engine: Engine, hasUnknownTimes = true) {
       sql: `${withNumbers(5_000)} INSERT INTO notes (title, body, number, created_at, updated_at)
             SELECT 'a', 'b', n, ${timeSql('n')}, ${timeSql('n')} FROM numbers`,
     },
-    { sql: `INSERT INTO tags (name) VALUES ('a')` },
+    { sql: `INSERT INTO tags (name) VALUES ('a'), ('b')` },
     { sql: 'INSERT INTO note_tags (note_id, tag_id) SELECT id, 1 FROM notes WHERE id % 3 > 0' },
+    { sql: 'INSERT INTO note_tags (note_id, tag_id) SELECT id, 2 FROM notes WHERE id % 100 = 1' },
     // Old notes are changed, in another order than they were created.
     {
       sql: `UPDATE notes SET number = ${moved}, updated_at = ${timeSql(`(${moved})`)}
@@ -82,13 +93,19 @@ async function fill(t: Ends, engine: Engine, hasUnknownTimes = true) {
 function passes(row: Row, { created, updated, linked, unlinked }: Filters): boolean {
   const isIn = (at: Row[string] | undefined, range: Range | undefined) =>
     !range || (typeof at === 'number' && at > range[0] && at < range[1]);
-  const isLinked = Number(row.id) % 3 > 0;
+  const has = (tag: number) => HAS_TAG[tag]?.(Number(row.id)) === true;
   return (
     isIn(row.created_at, created) &&
     isIn(row.updated_at, updated) &&
-    (!linked || isLinked) &&
-    (!unlinked || !isLinked)
+    (!linked || linked.every(has)) &&
+    (!unlinked || !Object.keys(HAS_TAG).some((tag) => has(Number(tag))))
   );
+}
+
+/** Returns the values of the filters of a list, which has one filter for a tag, one for several. */
+function valuesOf({ linked, ...others }: Filters): Readonly<Record<string, unknown>> {
+  if (!linked) return others;
+  return { [linked.length > 1 ? 'linkedToAll' : 'linked']: linked, ...others };
 }
 
 interface Keyed {
@@ -129,7 +146,7 @@ export function testTimes(engine: Engine): void {
               }))
               .sort((one, other) => sign * (one.key - other.key));
             for (const position of POSITIONS) {
-              const request = { limit: 3, order, filters: { ...filters }, ...position };
+              const request = { limit: 3, order, filters: valuesOf(filters), ...position };
               const page = await table.page(request);
               const expected = pageOf(keyed, sign, position);
               const ids = JSON.parse(`[${page?.items}]`).map(({ id }: Keyed) => id);
@@ -191,6 +208,48 @@ export function testTimes(engine: Engine): void {
     ]);
     await assertFirst('id', [4_200, 1e9], [4_201, 4_202, 4_203]);
     await assertFirst('-id', [4_200, 1e9], [5_000, 4_999, 4_998]);
+  });
+
+  test('times: what excludes more finds the notes with tags of a time', async (t) => {
+    const { database, table } = await fill(t, engine);
+    const from32s: Range = [32_000, 1e9];
+    const totals = async () => {
+      const found = new Map<string, number | undefined>();
+      for (const filter of ['created', 'updated'] as const)
+        for (const order of ORDERS)
+          for (const linked of [[1], [2], [1, 2], [2, 1]]) {
+            const filters = valuesOf({ [filter]: from32s, linked });
+            const page = await table.page({ limit: 3, order, filters });
+            found.set(`${filter} ${order} ${linked}`, page?.total);
+          }
+      return found;
+    };
+    const right = await totals();
+    // With wrong bounds, whoever finds notes by them misses those of a block.
+    await database.transact('mislead', [
+      { sql: 'UPDATE note_blocks SET created_from = 0, created_to = 0 WHERE block = 4' },
+      { sql: 'UPDATE note_number_blocks SET updated_from = 0, updated_to = 0 WHERE block = 4' },
+    ]);
+    const misled = await totals();
+    for (const [key, total] of right)
+      assert.equal(misled.get(key) !== total, key.endsWith(' 1'), `${key}: ${total}`);
+  });
+
+  test('times: notes with a tag are looked up by the tag, or in blocks of a time', async (t) => {
+    const { heard, table } = await fill(t, engine);
+    for (const linked of [[1], [1, 2]]) {
+      const filters = valuesOf({ created: [5, 9], linked });
+      const plan = await planOf(heard, () => table.page({ limit: 5, order: '-id', filters }));
+      const details = plan.map(({ detail }) => detail.replace(/COVERING |EXISTS /, ''));
+      for (const step of [
+        'SEARCH note_tags USING INDEX notes_of_tag (tag_id=?)',
+        'SCAN note_blocks',
+        'SEARCH notes USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
+        'SEARCH each USING PRIMARY KEY (note_id=? AND tag_id=?)',
+      ])
+        assert.ok(details.includes(step), `${step}: ${details.join('\n')}`);
+      assert.ok(!details.some((step) => /^SCAN (?:note_tags|each)\b/.test(step)));
+    }
   });
 
   test('times: blocks are skipped by their bounds; a few records are sorted', async (t) => {

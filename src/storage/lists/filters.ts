@@ -126,13 +126,15 @@ function linkFilters({ link, own, other, isFirst }: ResourceLink): Record<string
   const toAll = (record: string, value: FilterValue, known = '0') =>
     `NOT EXISTS (${withIds(value)}
        SELECT 1 FROM wanted WHERE id IS NOT ${known} AND NOT ${isLinked(record, 'wanted.id')})`;
-  const isOther = (value: FilterValue) => `${other.column} = ${idOf(value)}`;
-  const counts = isFirst && { counts: { table: link.blocks, where: isOther } };
   // The id to which the fewest records are linked.
   const rarest = (value: FilterValue) => `
     (${withIds(value)} SELECT wanted.id FROM wanted
      LEFT JOIN ${link.blocks} ON ${other.column} = wanted.id
      GROUP BY wanted.id ORDER BY coalesce(sum(count), 0) LIMIT 1)`;
+  const countsOf = (end: (value: FilterValue) => string) => {
+    const where = (value: FilterValue) => `${other.column} = ${end(value)}`;
+    return isFirst && { counts: { table: link.blocks, where } };
+  };
   return {
     linked: {
       value: (parameters) => endsIn(parameters, (count) => count === 1),
@@ -141,7 +143,7 @@ function linkFilters({ link, own, other, isFirst }: ResourceLink): Record<string
       source: {
         ...source,
         where: (value) => `${found} = ${idOf(value)}`,
-        ...counts,
+        ...countsOf(idOf),
         isCounted: isFirst,
       },
     },
@@ -152,7 +154,7 @@ function linkFilters({ link, own, other, isFirst }: ResourceLink): Record<string
       source: {
         ...source,
         where: (value) => `${found} = ${rarest(value)} AND ${toAll(source.id, value, found)}`,
-        ...counts,
+        ...countsOf(rarest),
       },
     },
     unlinked: {

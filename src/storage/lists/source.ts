@@ -61,9 +61,15 @@ export class ListSource {
   readonly #bounded: readonly UsedFilter[];
   /** Counts of the records that the first source finds, if any are kept. */
   readonly #counts: Blocks | undefined;
+  /** The same records, found by their times, which may exclude more than the finder does. */
+  readonly #byTimes: ListSource | undefined;
+  readonly #isChosen: string;
 
-  /** `index` is that of the request in the parameter of the statement. */
-  constructor(resource: Resource, shape: Shape, index: number) {
+  /**
+   * `index` is that of the request in the parameter of the statement, `ifByTimes` the SQL of
+   * whether times find the records, even if another filter can.
+   */
+  constructor(resource: Resource, shape: Shape, index: number, ifByTimes?: string) {
     this.resource = resource;
     this.shape = shape;
     this.#index = index;
@@ -75,9 +81,15 @@ export class ListSource {
         ...filter,
         sql: (path = '') => this.value(`filters.${name}${path}`),
       }));
-    this.#finder = this.#filters.find(({ source }) => source);
-    this.#bounded = this.#finder ? [] : this.#filters.filter(({ bounds }) => bounds);
+    const bounded = this.#filters.filter(({ bounds }) => bounds);
+    this.#finder = ifByTimes ? undefined : this.#filters.find(({ source }) => source);
+    this.#bounded = this.#finder ? [] : bounded;
     this.#counts = this.#findCounts();
+    const { condition, source } = this.#finder ?? {};
+    const choice = `(SELECT is_by_times FROM choice_${index})`;
+    if (condition && source?.counts && bounded.length > 0)
+      this.#byTimes = new ListSource(resource, shape, index, choice);
+    this.#isChosen = ifByTimes ?? (this.#byTimes ? `NOT ${choice}` : 'TRUE');
   }
 
   /** Returns the SQL of a value of the request. */
@@ -96,16 +108,20 @@ export class ListSource {
     return { from, ids: readsRecord ? from : source.table, id: source.id, where };
   }
 
-  /** Returns one source, or two: records to sort if they are few, or else a walk in order. */
+  /** Returns sources of which one is chosen: records to sort if they are few, or walks in order. */
   each(): readonly PageSource[] {
     const first = this.first();
     const key = this.#key === 'id' ? first.id : `${this.resource.table}.number`;
+    const isChosen = this.#isChosen;
+    const others = this.#byTimes?.each() ?? [];
     const few = this.#few();
-    if (!few) return [{ ...first, key, isChosen: 'TRUE', isSorted: false }];
+    if (!few) return [{ ...first, key, isChosen, isSorted: false }, ...others];
+    const [isFew, isMany] = [`(${isChosen} AND ${few})`, `(${isChosen} AND NOT ${few})`];
     const walk = this.#walk(this.#key, indexBy(this.resource.table, this.#key));
     return [
-      { ...first, block: undefined, key, isChosen: few, isSorted: !this.#finder },
-      { ...walk, key, isChosen: `NOT ${few}`, isSorted: false },
+      { ...first, block: undefined, key, isChosen: isFew, isSorted: !this.#finder },
+      { ...walk, key, isChosen: isMany, isSorted: false },
+      ...others,
     ];
   }
 
@@ -114,7 +130,13 @@ export class ListSource {
     const counts = this.#counts;
     if (!counts || counts.sum === EVERYTHING) return [];
     const byKey = totalSql(counts);
-    if (this.#bounded.length < 2) return [`${counts.sum} (total) AS MATERIALIZED (${byKey})`];
+    const own = `${counts.sum} (total) AS MATERIALIZED (${byKey})`;
+    if (this.#byTimes) {
+      const isByTimes = `(${this.#byTimes.#boundedSql()}) < (SELECT total FROM ${counts.sum})`;
+      const choice = `choice_${this.#index} (is_by_times) AS MATERIALIZED (SELECT ${isByTimes})`;
+      return [own, choice, ...this.#byTimes.tables()];
+    }
+    if (this.#bounded.length < 2) return [own];
     const byOrder = totalSql({ table: this.#countBounded(this.#key), where: 'TRUE' });
     const isNarrow = `${this.#partlyInSql(counts.key)} < ${this.#partlyInSql(this.#key)}`;
     return [
@@ -131,7 +153,9 @@ export class ListSource {
     if (filter?.countOthers && !second && !this.resource.owner)
       return `SELECT (SELECT total FROM ${EVERYTHING}) - (${filter.countOthers})`;
     const { ids, where } = this.first();
-    return `SELECT count(*) FROM ${ids} WHERE ${where}`;
+    const count = `SELECT count(*) FROM ${ids} WHERE ${where}`;
+    if (!this.#byTimes) return count;
+    return `SELECT iif(${this.#isChosen}, (${count}), (${this.#byTimes.total()}))`;
   }
 
   /** Returns the counts that lead to the block of any offset; undefined if there are none. */
@@ -154,6 +178,12 @@ export class ListSource {
     return keys.find((key) => key !== this.#key) ?? keys[0];
   }
 
+  /** Returns the SQL of the number of records in blocks that the bounds do not exclude. */
+  #boundedSql(): string {
+    const table = blocksBy(this.resource, this.#boundedKey ?? 'id');
+    return totalSql({ table, where: `(${this.#isOutside}) IS NOT TRUE` });
+  }
+
   /** Returns the SQL of whether the first of two sources is chosen; undefined if there is one. */
   #few(): string | undefined {
     const { key = this.#key, sum } = this.#counts ?? {};
@@ -167,7 +197,7 @@ export class ListSource {
 
   #findCounts(): Blocks | undefined {
     const { owner, numberBlocks } = this.resource;
-    const ownSum = `counted_${this.#index}`;
+    const ownSum = `${this.#bounded.length > 0 ? 'bounded' : 'counted'}_${this.#index}`;
     if (this.#filters.length === 0) {
       const key = numberBlocks ? this.#key : 'id';
       const table = blocksBy(this.resource, key);
