@@ -106,23 +106,30 @@ async function openStream(feed: ChangeFeed, input: ChangesInput): Promise<Reply>
   const request = { after, limit: 1_000, ...records };
   const { round } = feed;
   const first = (await feed.read(request)) ?? expired();
-  const stream = follow(feed, request, first, round, call);
+  // It tells a client without a cursor where the stream begins; some libraries report it.
+  const id = sent ? '' : `id: ${cursorText(after)}\n\n`;
+  const start = { bytes: Buffer.from(`: changes\nretry: 3000\n${id}`), hasMore: first.hasMore };
+  const stream = follow(feed, request, { start, first, round }, call);
   return { status: 200, headers: STREAM_HEADERS, stream };
+}
+
+/** What a stream begins with, and the round of the feed in which it was read. */
+interface Beginning {
+  readonly start: Chunk;
+  readonly first: Changes;
+  readonly round: number;
 }
 
 /** Yields the events until the client leaves, its key is over, or the service stops. */
 async function* follow(
   feed: ChangeFeed,
   request: ChangesRequest,
-  first: Changes,
-  firstRound: number,
+  { start, first, round: firstRound }: Beginning,
   call: Call,
 ): AsyncIterable<Chunk> {
   const { key } = call.admission;
   const signal = call.signal();
-  // An event without data tells the client its cursor.
-  const start = `: changes\nretry: 3000\nid: ${cursorText(request.after)}\n\n`;
-  yield { bytes: Buffer.from(start), hasMore: first.hasMore };
+  yield start;
   let commentedMs = performance.now();
   let round = firstRound;
   let changes: Changes | undefined = first;
@@ -134,7 +141,7 @@ async function* follow(
     if (!hasMore) await feed.wait(round, quietMs, signal);
     if (key?.isOver || feed.isClosed || signal.aborted) return;
     if (performance.now() >= nextCommentMs) {
-      yield { bytes: Buffer.from(':\n\n'), hasMore };
+      yield { bytes: Buffer.from(':\n'), hasMore };
       commentedMs = performance.now();
     }
     round = feed.round;

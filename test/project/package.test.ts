@@ -13,6 +13,8 @@ interface Manifest {
   readonly license: string;
   readonly engines: { readonly node: string };
   readonly bin: Readonly<Record<string, string>>;
+  readonly main: string;
+  readonly types: string;
   readonly exports: Readonly<Record<string, unknown>>;
   readonly publishConfig: Readonly<Record<string, unknown>>;
   readonly dependencies: Readonly<Record<string, string>>;
@@ -151,6 +153,11 @@ test('package: one version, and a checklist of its places', () => {
   const [, firstStep = ''] = /^1\. ([\s\S]*?)^2\. /m.exec(checklist) ?? [];
   for (const file of [...Object.keys(found), 'package.json', 'CHANGELOG.md'])
     assert.ok(firstStep.includes(`\`${file}\``), file);
+});
+
+test('package: its program and types are found without exports, as by node10', () => {
+  const { main, types, exports } = manifest;
+  assert.deepEqual({ types, default: main }, exports['.']);
 });
 
 test('package: published for everybody, with provenance', () => {

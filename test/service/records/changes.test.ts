@@ -183,6 +183,8 @@ test('changes: a stream continues after last-event-id or since', async (t) => {
   const since = `/changes?since=${second?.id}&limit=1&wait=0`;
   const stream = await openStream(t, service.url, since);
   assert.deepEqual(untimed(await stream.changes(6)), all.slice(2));
+  // Some libraries take an id without data for an event.
+  assert.ok(stream.text().startsWith(`: changes\nretry: 3000\nid: ${third?.id}\nevent: `));
   const again = await openStream(t, service.url, since, { 'last-event-id': String(third?.id) });
   assert.deepEqual(untimed(await again.changes(5)), all.slice(3));
   // Some libraries send an empty one until they have received an event.
@@ -217,6 +219,8 @@ test('changes: comments while nothing happens', async (t) => {
   const service = await startService(t);
   const stream = await openStream(t, service.url);
   await until(() => stream.comments.length > 3);
+  // No empty line, which some libraries take for an event.
+  assert.match(stream.text(), /^: changes\nretry: 3000\nid: .*\n\n(?::\n)+$/);
   assert.equal(stream.events.length, 0);
   await service.request('POST', '/notes', NOTE);
   await stream.changes(1);
