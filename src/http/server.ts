@@ -91,7 +91,9 @@ export class HttpServer {
     await this.#acceptBacklog();
     // http.Server.close() would close connections while their responses are being flushed.
     const closed = new Promise<void>((resolve) => {
-      NetServer.prototype.close.call(this.#server, () => resolve());
+      // The server of Bun is none of node:net.
+      const closer: NetServer = isNetServer(this.#server) ? NetServer.prototype : this.#server;
+      closer.close.call(this.#server, () => resolve());
     });
     // http.Server.closeAllConnections() would miss the connections that sent a CONNECT.
     const deadline = setTimeout(() => this.#connections.destroyAll(), this.#options.limits.closeMs);
@@ -189,6 +191,10 @@ export class HttpServer {
       await immediate();
     }
   }
+}
+
+function isNetServer(server: object): boolean {
+  return server instanceof NetServer;
 }
 
 const HEADERS_TOO_LARGE = 'The request line and headers are too large.';
