@@ -25,11 +25,11 @@ for (const [processes, signal] of [
       return { command, post };
     };
     const [first, second] = [await start(), await start()];
-    await second.command.says(WARNING);
     assert.equal(await first.post(), 201);
     const { status, stderr } = await stop(second.command);
     assert.deepEqual([status, stderr.split('\n').length], [0, 2], stderr);
-    assert.equal(JSON.parse(stderr).file, db);
+    const { message, file } = JSON.parse(stderr);
+    assert.deepEqual([message, file], [WARNING, db]);
     assert.equal((await stop(first.command, signal)).stderr, '');
 
     const third = await start();
