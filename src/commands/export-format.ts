@@ -3,6 +3,7 @@
 // the service returns it, with its type, the number of its last change, and its times.
 import { recordCheck } from '../contract/violations.ts';
 import { parseJson } from '../http/body/json.ts';
+import { columnAfter } from '../http/body/json-fault.ts';
 import { type Relation, rowColumnsOf, typeOf, valuesOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { CHANGES } from '../storage/changes/numbers.ts';
@@ -52,7 +53,7 @@ export function endLine(records: number): string {
 
 /** Parses a line as the body of a request. Throws if it is not a JSON object. */
 export function readLine(line: Buffer): LineValue {
-  const value = parseJson(line, 'it');
+  const value = parseJson(line, 'it', columnAfter);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Error('it is not a JSON object');
   return value as LineValue;

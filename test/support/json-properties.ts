@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseJson } from '../../src/http/body/json.ts';
+import { describeFault } from '../../src/http/body/json-fault.ts';
 import { Problem } from '../../src/http/problem.ts';
 
 /** Asserts that the text is refused as a bad request, and returns the problem. */
@@ -41,7 +42,34 @@ export function expectedValue(text: string): unknown {
 
 function assertLikeJsonParse(text: string): void {
   if (judge(text)) assert.deepEqual(parseJson(Buffer.from(text)), expectedValue(text));
-  else assertRefused(text);
+  else {
+    assertRefused(text);
+    assertFirstFault(text);
+  }
+}
+
+/** Ends of tokens. With one of them and the ends of what is open, each beginning is JSON. */
+const COMPLETIONS = [
+  ...['', '0', '"":0', ':0', 'rue', 'ue', 'e', 'alse', 'lse', 'se', 'ull', 'll', 'l'],
+  ...['', '\\', 'u0000', '0000', '000', '00', '0'].flatMap((end) => [`${end}"`, `${end}":0`]),
+];
+
+/** Whether more text can make it JSON. */
+function isBeginning(text: string): boolean {
+  const outside = text.replace(/"(?:[^"\\]|\\.)*(?:"|\\?$)/gs, '');
+  const ends: string[] = [];
+  for (const bracket of outside.replace(/[^[\]{}]/g, ''))
+    if (']}'.includes(bracket)) ends.shift();
+    else ends.unshift(bracket === '[' ? ']' : '}');
+  return COMPLETIONS.some((end) => judge(text + end + ends.join('')));
+}
+
+/** Asserts that the text is a beginning of JSON up to the fault that is found, and no further. */
+function assertFirstFault(text: string): void {
+  const { index, what } = describeFault(text);
+  const label = `${JSON.stringify(text)}, ${index}: ${what}`;
+  assert.ok(isBeginning(text.slice(0, index)), label);
+  assert.ok(index === text.length || !isBeginning(text.slice(0, index + 1)), label);
 }
 
 const spaces = fc.stringMatching(/^[ \t\r\n]{0,2}$/);

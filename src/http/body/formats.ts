@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { MIMEType } from 'node:util';
 import { Problem } from '../problem.ts';
 import { parseJson } from './json.ts';
+import { placeAfter } from './json-fault.ts';
 import { JSON_LINES } from './media-type.ts';
 
 const SPACES: ReadonlySet<number | undefined> = new Set(Buffer.from(' \n\r\t'));
@@ -83,7 +84,9 @@ export async function parseLines(
     }
     const found = bytes.indexOf('\n', start);
     const end = found === -1 ? bytes.length : found;
-    values.push(parseJson(bytes.subarray(start, end), `Line ${values.length} (counted from 0)`));
+    const subject = `Record ${values.length} (counted from 0)`;
+    const place = placeAfter(bytes.subarray(0, start));
+    values.push(parseJson(bytes.subarray(start, end), subject, place));
     start = skipSpace(bytes, end);
   }
   return values;

@@ -1,6 +1,7 @@
 // Strict JSON (RFC 8259): `JSON.parse` accepts any nesting and does not tell `4.0` from `4`.
 import { isUtf8 } from 'node:buffer';
 import { Problem } from '../problem.ts';
+import { describeFault, firstReplaced, type Place, placeAfter } from './json-fault.ts';
 
 /** How deeply arrays and objects may be nested (RFC 8259, section 9, allows a limit). */
 export const MAX_NESTING_LEVELS = 1_000;
@@ -10,28 +11,37 @@ export const MAX_PARTS = 100_000;
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
+/** The longest text, in UTF-16 units, in which a fault is looked for. */
+const MAX_SCANNED = 65_536;
+
+const IN_BODY = placeAfter(Buffer.alloc(0));
+
 /** Parses JSON; `4.0`, `4e0` and `1e999` become Infinity, which no schema accepts. Throws 400. */
-export function parseJson(bytes: Buffer, subject = 'The body'): unknown {
+export function parseJson(bytes: Buffer, subject = 'The body', place = IN_BODY): unknown {
   if (bytes.length === 0)
     throw new Problem('bad-request', `${subject} is empty; a JSON text is expected.`);
-  if (!isUtf8(bytes)) throw new Problem('bad-request', `${subject} is not valid UTF-8.`);
   const text = bytes.toString('utf8');
+  if (!isUtf8(bytes)) {
+    const at = place(text.slice(0, firstReplaced(bytes, text)));
+    throw new Problem('bad-request', `${subject} is not valid UTF-8 at ${at}.`);
+  }
   // Most texts cannot be too deep and have no float.
   const needsCheck = text.length > MAX_NESTING_LEVELS || /\d[.eE]/.test(text);
-  const checked = needsCheck ? checkTokens(text, subject) : text;
+  const checked = needsCheck ? checkTokens(text, subject, place) : text;
   try {
     return JSON.parse(checked);
   } catch (cause) {
-    // The parser's message quotes the body, so it is not sent. Some editors write the mark.
-    const detail = text.startsWith('\ufeff')
-      ? `${subject} is not valid JSON; remove the byte order mark at its start.`
-      : `${subject} is not valid JSON.`;
-    throw new Problem('bad-request', detail, { cause });
+    // It would take a tenth of a second for a megabyte.
+    if (text.length > MAX_SCANNED)
+      throw new Problem('bad-request', `${subject} is not valid JSON.`);
+    const { index, what } = describeFault(text);
+    const at = place(text.slice(0, index));
+    throw new Problem('bad-request', `${subject} is not valid JSON at ${at}: ${what}.`, { cause });
   }
 }
 
 /** Limits nesting and parts. Replaces whole tokens after a space: an invalid text stays invalid. */
-function checkTokens(text: string, subject: string): string {
+function checkTokens(text: string, subject: string, place: Place): string {
   const kept: string[] = [];
   let copied = 0;
   let depth = 0;
@@ -48,8 +58,10 @@ function checkTokens(text: string, subject: string): string {
     } else if (character === '[' || character === '{') {
       parts += 1;
       depth += 1;
-      if (depth > MAX_NESTING_LEVELS)
-        throw new Problem('bad-request', `${subject} is nested too deeply.`);
+      if (depth > MAX_NESTING_LEVELS) {
+        const detail = `${subject} is nested too deeply at ${place(text.slice(0, start))}.`;
+        throw new Problem('bad-request', detail);
+      }
     } else if (character === ']' || character === '}') {
       depth -= 1;
     } else if (character === '-' || isDigit(character)) {

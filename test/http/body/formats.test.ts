@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type BodyFormats, formatOf, parseLines } from '../../../src/http/body/formats.ts';
 import { parseJson } from '../../../src/http/body/json.ts';
+import { placeAfter } from '../../../src/http/body/json-fault.ts';
 import { Problem } from '../../../src/http/problem.ts';
 
 const LINES = { types: ['application/json', 'application/x-ndjson'], maxLines: 5 };
@@ -118,12 +119,17 @@ async function parsed(bytes: Buffer, sliceBytes = 1_000): Promise<unknown[] | st
 
 function expected(bytes: Buffer): unknown[] | string {
   const lines = bytes.toString('latin1').split('\n');
-  const trimmed = lines.map((line) => line.replace(/^[ \t\r]+/, ''));
-  const present = trimmed.filter(Boolean).slice(0, MAX_LINES + 1);
+  const trimmed = lines.map((line, index) => {
+    const text = line.replace(/^[ \t\r]+/, '');
+    const spaces = line.slice(0, line.length - text.length);
+    return { text, before: [...lines.slice(0, index), spaces].join('\n') };
+  });
+  const present = trimmed.filter(({ text }) => text !== '').slice(0, MAX_LINES + 1);
   try {
-    return present.map((line, index) =>
-      parseJson(Buffer.from(line, 'latin1'), `Line ${index} (counted from 0)`),
-    );
+    return present.map(({ text, before }, index) => {
+      const place = placeAfter(Buffer.from(before, 'latin1'));
+      return parseJson(Buffer.from(text, 'latin1'), `Record ${index} (counted from 0)`, place);
+    });
   } catch (error) {
     return (error as Problem).message;
   }
@@ -140,21 +146,42 @@ test('lines: blank ones, ends of lines and numbers', async () => {
     [' {"a": "b\\nc"} \n[]', [{ a: 'b\nc' }, []]],
     ['4.0\n4.5', [Number.POSITIVE_INFINITY, 4.5]],
     ['1\n2\n3\n4\n5\n6\n7\nx', [1, 2, 3, 4, 5, 6]],
-    ['1 2', 'Line 0 (counted from 0) is not valid JSON.'],
-    ['\n1\n\n{\n}', 'Line 1 (counted from 0) is not valid JSON.'],
-    ['1\r2', 'Line 0 (counted from 0) is not valid JSON.'],
-    ['1\u20282', 'Line 0 (counted from 0) is not valid JSON.'],
+    [
+      '1 2',
+      'Record 0 (counted from 0) is not valid JSON at line 1, column 3: expected the end, found 2.',
+    ],
+    [
+      '\n1\n\n {\n}',
+      'Record 1 (counted from 0) is not valid JSON at line 4, column 3: ' +
+        'it ends too early, expected a name in double quotes or }.',
+    ],
+    [
+      '1\r2',
+      'Record 0 (counted from 0) is not valid JSON at line 1, column 3: expected the end, found 2.',
+    ],
+    [
+      '1\u20282',
+      'Record 0 (counted from 0) is not valid JSON at line 1, column 2: ' +
+        'expected the end, found U+2028.',
+    ],
     [
       '1\n\ufeff2',
-      'Line 1 (counted from 0) is not valid JSON; remove the byte order mark at its start.',
+      'Record 1 (counted from 0) is not valid JSON at line 2, column 1: ' +
+        'expected a value, found a byte order mark.',
     ],
-    [`1\n${'['.repeat(1_001)}`, 'Line 1 (counted from 0) is nested too deeply.'],
+    [
+      `1\n${'['.repeat(1_001)}`,
+      'Record 1 (counted from 0) is nested too deeply at line 2, column 1001.',
+    ],
     ['1\n2\n3\n"\xff"', [1, 2, 3, '\xff']],
   ] as const) {
     assert.deepEqual(await parsed(Buffer.from(text)), values, JSON.stringify(text.slice(0, 40)));
   }
   const invalid = Buffer.from('1\n"\xff"\n2', 'latin1');
-  assert.equal(await parsed(invalid), 'Line 1 (counted from 0) is not valid UTF-8.');
+  assert.equal(
+    await parsed(invalid),
+    'Record 1 (counted from 0) is not valid UTF-8 at line 2, column 2.',
+  );
 });
 
 test('lines: generated bodies are read as the model reads them', async () => {

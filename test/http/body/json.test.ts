@@ -16,8 +16,9 @@ import { JSON_TEXTS } from '../../support/json-texts.ts';
 
 /** The detail of a refusal does not repeat what was sent. */
 const REFUSAL = new RegExp(
-  '^The body is (?:not valid JSON(?:; remove the byte order mark at its start)?|not valid UTF-8|' +
-    'empty; a JSON text is expected|nested too deep)\\.$',
+  '^The body is (?:empty; a JSON text is expected|not valid UTF-8 at line \\d+, column \\d+|' +
+    'not valid JSON at line \\d+, column \\d+: (?:it ends too early, expected .{1,50}|' +
+    "expected .{1,50}, found (?:.|U\\+[\\dA-F]{4,6}|['a] [ -~]{1,40})))\\.$",
 );
 
 const RUN = { seed: 1, numRuns: 300 };

@@ -76,7 +76,7 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   'an empty input': ['', 'it is empty'],
   'a byte order mark': [
     `\ufeff${WHOLE}`,
-    'line 1: it is not valid JSON; remove the byte order mark at its start.',
+    'line 1: it is not valid JSON at column 1: expected a value, found a byte order mark.',
   ],
   'a blank line at the start': [`\n${WHOLE}`, 'line 1: it is empty; a JSON text is expected.'],
   'another file': ['{"a":1}\n', 'line 1: it is not an export of notes-server'],
@@ -93,7 +93,10 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
     `line 1: counts must map ${TABLES} to whole numbers from 0 to 4503599627370496`,
   ],
   'a missing last line': [HEAD + NOTES, 'the last line is missing: the export ends after line 3'],
-  'half a line': [WHOLE.slice(0, -40), 'line 4: it is not valid JSON.'],
+  'half a line': [
+    WHOLE.slice(0, -40),
+    'line 4: it is not valid JSON at column 85: it ends too early, expected the rest of a string.',
+  ],
   'a missing line': [
     HEAD + NOTES + END,
     'line 4: the first line states 3 records, the last line 3, but there are 2',
@@ -113,7 +116,7 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   'a list': [`${HEAD}[]\n`, 'line 2: it is not a JSON object'],
   'bytes that are no UTF-8': [
     Buffer.from(`${HEAD}{"type":"note\xff"}\n`, 'latin1'),
-    'line 2: it is not valid UTF-8.',
+    'line 2: it is not valid UTF-8 at column 14.',
   ],
   'an unknown type': [
     `${HEAD}{"type":"user"}\n`,

@@ -84,9 +84,9 @@ for (const collection of COLLECTIONS) {
     await t.test(`bulk: ${name}: a line that is not JSON is 400 with its number`, async () => {
       const good = line('good');
       for (const [bad, detail] of [
-        ['{', /is not valid JSON\.$/],
-        [`${good} ${good}`, /is not valid JSON\.$/],
-        [`\ufeff${good}`, /remove the byte order mark/],
+        ['{', /is not valid JSON at line \d+, column \d+: /],
+        [`${good} ${good}`, /is not valid JSON at line \d+, column \d+: /],
+        [`\ufeff${good}`, /found a byte order mark/],
         [Buffer.from([0x22, 0xff, 0x22]), /is not valid UTF-8/],
         [`{"x":${'['.repeat(1_000)}${']'.repeat(1_000)}}`, /nested too deeply/],
         [`{"x":[${'{},'.repeat(100_000)}0]}`, /has too many arrays, objects and members/],
@@ -97,11 +97,15 @@ for (const collection of COLLECTIONS) {
         ] as const) {
           const body = [before, bad, `\n${good}`].map((part) => Buffer.from(part));
           const { detail: sent } = await assertRefused(Buffer.concat(body), 400, detail);
-          assert.ok(sent.startsWith(`Line ${position} (counted from 0) `), sent);
+          assert.ok(sent.startsWith(`Record ${position} (counted from 0) `), sent);
         }
       }
       // The first fault counts; what is not JSON comes before what is no record.
-      await assertRefused(`1\n{}\nx\ny`, 400, /^Line 2 /);
+      await assertRefused(
+        `1\n{}\nx\ny`,
+        400,
+        /^Record 2 .* at line 3, column 1: expected a value, found x/,
+      );
     });
 
     await t.test(`bulk: ${name}: violated rules are 422 with the line`, async () => {
