@@ -57,13 +57,16 @@ function operandIn({ name, operand }: SubCommand, words: readonly string[]): str
 }
 
 function storageFor(
-  { name, isForFiles = false }: SubCommand,
+  { name, isForFiles = false, takesDatabase = false }: SubCommand,
   operand: string,
   flags: FlagValues,
   environment: NodeJS.ProcessEnv,
 ): StorageOptions {
   const declared = { db: OPTIONS.db, dbPasswordFile: OPTIONS.dbPasswordFile };
-  const { db, dbPasswordFile } = readOptions(declared, flags, environment);
+  const isGiven = takesDatabase && operand !== '';
+  if (isGiven && flags.db !== undefined) throw new UsageError(`${name} takes DB or --db, not both`);
+  const given = isGiven ? { ...flags, db: operand } : flags;
+  const { db, dbPasswordFile } = readOptions(declared, given, environment);
   if (isForFiles && [db, parseDatabase(operand)].some(({ kind }) => kind !== 'file'))
     throw new UsageError(`${name} works with files only; for a cluster use export or import`);
   if (db.kind === 'memory') throw new UsageError(`${name} does not work with a database in memory`);

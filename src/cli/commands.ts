@@ -34,6 +34,8 @@ export interface SubCommand {
   readonly operand: string;
   readonly flags: readonly Flag[];
   readonly isForFiles?: boolean;
+  /** Whether the operand is the database, in place of --db. */
+  readonly takesDatabase?: boolean;
   readonly help: string;
   readonly example: string;
   /** Carries it out. Without this, it prints the help of its operand. */
@@ -55,17 +57,23 @@ const REPAIR: Flag = {
 export const SUB_COMMANDS: readonly SubCommand[] = [
   {
     name: 'check',
-    operand: 'FILE',
-    flags: [REPAIR],
-    help: 'check a database for damage; a service may be using it',
+    operand: '[DB]',
+    takesDatabase: true,
+    flags: [ANY_DB, OPTIONS.dbPasswordFile, REPAIR],
+    help: 'check a database for damage, or the nodes of a cluster; a service may be using it',
     example: 'check notes.db',
-    async run({ operand, flags }) {
+    async run({ flags, storage }) {
+      const { db } = storage;
+      const { name } = db;
+      if (db.kind === 'cluster' && flags.repair === true)
+        throw new UsageError('check --repair works with files only');
       const { checkFile } = await import('../commands/check.ts');
+      const { checkNodes } = await import('../commands/check-nodes.ts');
       const { repairFile } = await import('../commands/repair.ts');
-      const repaired = flags.repair === true ? await repairFile(operand) : [];
-      const faults = await checkFile(operand);
+      const repaired = flags.repair === true ? await repairFile(name) : [];
+      const faults = await (db.kind === 'cluster' ? checkNodes(db, storage) : checkFile(name));
       const lines = [...repaired, ...(faults.length === 0 ? ['ok'] : faults)];
-      return { lines: lines.map((line) => `${operand}: ${line}`), hasFailed: faults.length > 0 };
+      return { lines: lines.map((line) => `${name}: ${line}`), hasFailed: faults.length > 0 };
     },
   },
   {

@@ -7,6 +7,9 @@ import type { Source, Statement } from '../storage/database.ts';
 /** The limits of a page; its last record may exceed `bytes`. */
 const PAGE = { records: 2_048, bytes: 1_048_576 };
 
+/** Below the ids of all records: another program may have written ids below 1. */
+export const LOWEST = String(-(2n ** 63n));
+
 /** A number for each table. */
 export type NumbersByTable = Readonly<Record<string, number>>;
 
@@ -17,8 +20,12 @@ export interface Page {
   readonly count: number;
 }
 
-/** Yields the pages of a relation, in ascending order of their ids. */
-export async function* pagesOf({ read }: Source, relation: Relation): AsyncGenerator<Page> {
+/** Yields the pages of a relation after an id, in ascending order of their ids. */
+export async function* pagesOf(
+  { read }: Source,
+  relation: Relation,
+  first = LOWEST,
+): AsyncGenerator<Page, undefined> {
   const { table } = relation;
   const [key] = keysOf(relation);
   const size = rowColumnsOf(relation).map((column) => `octet_length(${column})`);
@@ -30,10 +37,9 @@ export async function* pagesOf({ read }: Source, relation: Relation): AsyncGener
                 FROM (SELECT ${key} AS id, ${size.join(' + ')} AS size FROM ${table}
                       WHERE ${key} > (?1 ->> 0) ORDER BY ${key} LIMIT (?1 ->> 1)))
           WHERE before < (?1 ->> 2))`;
-  // Another program may have written ids below 1.
-  for (let after = String(-(2n ** 63n)); ; ) {
+  for (let after = first; ; ) {
     const [row] = await read({ sql, parameter: JSON.stringify([after, PAGE.records, PAGE.bytes]) });
-    if (row?.last == null) return;
+    if (row?.last == null) return undefined;
     const last = String(row.last);
     yield { bounds: [after, last], count: Number(row.count) };
     after = last;

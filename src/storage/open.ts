@@ -6,6 +6,7 @@ import { lastCursor } from './changes/changes.ts';
 import { type Database, DatabaseUnusable, type Source } from './database.ts';
 import type { Location, ParsedCluster } from './location.ts';
 import { openRqlite, type RqliteOptions } from './rqlite/engine.ts';
+import { Nodes } from './rqlite/nodes.ts';
 import { migrate, refuseUnfinished } from './schema/migrations.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { openAlone, openShared, openToInspect } from './sqlite/existing.ts';
@@ -72,6 +73,11 @@ export async function openToExport(options: StorageOptions): Promise<Source & As
   }
 }
 
+/** Opens the nodes of a cluster, to compare them. */
+export async function openNodes(cluster: ParsedCluster, options: StorageOptions): Promise<Nodes> {
+  return new Nodes({ ...cluster, password: await passwordOf(options) });
+}
+
 /** Opens an existing file. Rejects with {@link DatabaseUnusable}, also if there is none. */
 export async function openFile(use: keyof typeof OPENERS, path: string) {
   const file = await OPENERS[use](path);
@@ -103,18 +109,19 @@ async function openSnapshot(path: string) {
 
 async function openCluster(
   { nodes, user, level }: ParsedCluster,
-  { db, dbPassword, dbPasswordFile }: StorageOptions,
+  options: StorageOptions,
   parts: RqliteOptions,
 ) {
-  const password = dbPasswordFile === undefined ? dbPassword : await readPassword(dbPasswordFile);
+  const password = await passwordOf(options);
   try {
     return await openRqlite({ nodes, user, password }, level, parts);
   } catch (error) {
-    throw unusable(db.name, error);
+    throw unusable(options.db.name, error);
   }
 }
 
-async function readPassword(file: string): Promise<string> {
+async function passwordOf({ dbPassword, dbPasswordFile: file }: StorageOptions) {
+  if (file === undefined) return dbPassword;
   try {
     return (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
   } catch (cause) {

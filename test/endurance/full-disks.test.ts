@@ -10,6 +10,7 @@ import { makeLeader, needsRqlited, startNodes } from '../support/rqlite-nodes.ts
 import { type Service, startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { NO_MOUNT, smallDisk } from '../support/small-disk.ts';
+import { assertSound, nodeFaults } from '../support/stored-data.ts';
 import { until } from '../support/until.ts';
 
 /** The parts of a node that can be full. All of its data, or the file of SQLite alone. */
@@ -135,12 +136,17 @@ async function fillAndFree(t: TestContext, way: keyof typeof WAYS, role: 'Leader
   if (isNamed) assert.notEqual(await cluster.nodeWhichIs('Leader'), third);
   t.diagnostic(`${acknowledged} notes acknowledged before; missed some: ${isNamed}`);
 
+  const faults = await nodeFaults(db);
+  assert.equal(faults.length > 0, isNamed);
+  for (const line of faults) assert.ok(line.startsWith(third.url), line);
   await third.signal('SIGKILL');
   await third.joinAgain();
   await makeLeader(cluster, third);
   await until(isAvailable);
-  await ledger.write(services, 3);
+  const [found] = await Promise.all([nodeFaults(db), ledger.write(services, 10)]);
+  assert.deepEqual(found, []);
   await ledger.verifyAll(service);
+  await assertSound(db);
 }
 
 for (const way of Object.keys(WAYS) as (keyof typeof WAYS)[])

@@ -27,7 +27,8 @@ import {
 import { type PlainTable, plainTable } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 
-limitCluster({ after }, { firstPauseMs: 2, maxPauseMs: 20 });
+// However slow a test is, its requests can be counted.
+limitCluster({ after }, { firstPauseMs: 2, maxPauseMs: 20, quietMs: Number.POSITIVE_INFINITY });
 
 /** Opens a database on the cluster, with the tables of the service. */
 const open = (t: TestContext, { nodes }: StandIn, level?: ReadLevel): Promise<Database> =>

@@ -51,6 +51,8 @@ export interface StandIn {
   mayReplaceLeader: boolean;
   /** Lets a node fail on the next write, as if its disk were full. */
   fillDisk(node: number): void;
+  /** Changes the data of one node. */
+  change(node: number, sql: string): Promise<unknown>;
   /** Stops the node with that number from answering, even a ping. */
   silence(node: number): void;
 }
@@ -95,6 +97,7 @@ export async function startStandIn(
     },
     mayReplaceLeader: false,
     fillDisk: (node) => void full.add(node),
+    change: async (node, sql) => engines[node]?.execute([[sql]]),
     silence: (node) => void silent.add(node),
   };
 

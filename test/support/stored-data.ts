@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import sqlite3 from 'sqlite3';
 import { checkFile, soundnessQueries } from '../../src/commands/check.ts';
+import { checkNodes } from '../../src/commands/check-nodes.ts';
 import { parseLocation } from '../../src/storage/location.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';
@@ -29,6 +30,14 @@ export async function assertSound(db: string): Promise<void> {
   const database = await openRqlite({ ...cluster, password: undefined }, cluster.level);
   for (const sql of soundnessQueries()) assert.deepEqual(await database.read({ sql }), []);
   await database.close();
+  assert.deepEqual(await nodeFaults(db), []);
+}
+
+/** Resolves with the differences between the nodes of a cluster. */
+export function nodeFaults(db: string): Promise<string[]> {
+  const cluster = parseLocation(db);
+  assert.ok(cluster?.kind === 'cluster');
+  return checkNodes(cluster, { db: cluster, dbPassword: undefined, dbPasswordFile: undefined });
 }
 
 /** Holds the write lock of `file` until `work` has settled. A cluster is not locked. */

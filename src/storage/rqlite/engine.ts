@@ -99,7 +99,12 @@ export async function openRqlite(
       await history.ensureProven();
       rowsOf(await send(cluster, PING, level));
     },
-    copyTo: async (path) => pipeline(await cluster.get(COPY), createWriteStream(path)),
+    async copyTo(path) {
+      await history.read(async () => {
+        await pipeline(await cluster.get(COPY), createWriteStream(path));
+        return { leadership: cluster.leadership };
+      });
+    },
     patienceMs: CLUSTER_LIMITS.clusterMs,
     stopSoon: () => cluster.stopSoon(),
     close: async () => cluster.close(),

@@ -24,7 +24,8 @@ export const BATCHES_TABLE = `CREATE TABLE IF NOT EXISTS notes_server_batches (
 /** The path that runs statements without rows in one transaction. */
 export const EXECUTE = '/db/execute?transaction&redirect&noparse&raft_index';
 
-const ASK = '/db/query?associative&level=none';
+/** The path of a read of one node. */
+export const ASK = '/db/query?associative&level=none';
 
 /** More batches than can follow one that is being resent. Not an age, because clocks differ. */
 const KEPT_BATCHES = 20_000;
@@ -58,7 +59,8 @@ const SELECT_CHAIN = `
     SELECT 1 FROM notes_server_batches WHERE id = ?2 AND number = ?3) AS lacks_last
   FROM notes_server_batches WHERE id = ?1`;
 
-const REMEDY = 'empty a node that has missed writes, and let it join again when it has room';
+/** What to do with a node that has missed batches. */
+export const REMEDY = 'empty a node that has missed writes, and let it join again when it has room';
 
 /** Takes a message for the log, and the node that it is about. */
 export type Warn = (message: string, node: string) => void;
@@ -84,7 +86,9 @@ export class History {
   }
 
   /** Resolves with what a proven leader has answered; else rejects. */
-  async read(send: () => Promise<Reply>): Promise<Reply> {
+  async read<Answer extends Pick<Reply, 'leadership'>>(
+    send: () => Promise<Answer>,
+  ): Promise<Answer> {
     for (;;) {
       this.#refuseAgain();
       const isQuiet = performance.now() - this.#provenAtMs > CLUSTER_LIMITS.quietMs;

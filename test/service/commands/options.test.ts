@@ -410,10 +410,15 @@ function inputOf(args: readonly string[], environment = {}): Input {
   return command.kind === 'run' ? command.input : assert.fail(command.kind);
 }
 
-test('options: check takes one file and no environment', () => {
-  const { operand, flags } = inputOf(['check', 'a b.db', '--repair'], { NOTES_DB: 'http://x' });
-  assert.deepEqual([operand, { ...flags }], ['a b.db', { repair: true }]);
-  assert.deepEqual({ ...inputOf(['check', 'a b.db']).flags }, {});
+test('options: check takes a database in one of two ways', () => {
+  const inputs = [
+    inputOf(['check', 'a b.db', '--repair'], { NOTES_DB: 'http://x' }),
+    inputOf(['check', '--db', 'a b.db', '--repair'], { NOTES_DB: 'c.db' }),
+    inputOf(['check', '--repair'], { NOTES_DB: 'a b.db' }),
+  ];
+  for (const { storage, flags } of inputs)
+    assert.deepEqual([storage.db.name, flags.repair], ['a b.db', true]);
+  assert.equal(inputOf(['check']).storage.db.name, 'notes.db');
 });
 
 for (const kind of ['backup', 'restore', 'export', 'import']) {
@@ -434,9 +439,10 @@ const FILES_ONLY = 'works with files only; for a cluster use export or import$';
 /** The usage of each command, and words it refuses. */
 const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[][]]> = {
   check: [
-    'check FILE',
-    /check takes one FILE$|unknown option '(?:--db|-x|--port)'$/,
-    ...[[], [''], ['--db'], ['-x', 'a.db'], ['a.db', 'b.db'], ['a.db', '--port', '1']],
+    'check [DB]',
+    /check takes one DB at most$|DB or --db, not both$|in memory$|unknown option '(?:-x|--port)'$/,
+    ...[[''], [':memory:'], ['-x', 'a.db'], ['a.db', 'b.db'], ['a.db', '--port', '1']],
+    ['a.db', '--db', 'b.db'],
   ],
   backup: [
     'backup TARGET',

@@ -1,0 +1,89 @@
+// The command `check` compares the nodes of a cluster.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { notes } from '../../../src/resources/notes.ts';
+import { assertRefused, runCommand } from '../../support/command.ts';
+import { clusterAddress } from '../../support/engine.ts';
+import { openCluster } from '../../support/engines.ts';
+import { limitCluster, startStandIn } from '../../support/rqlite-stand-in.ts';
+import { nodeFaults } from '../../support/stored-data.ts';
+import { plainTable } from '../../support/tables.ts';
+
+/** Returns a cluster of three nodes with two notes, and its faults with numbers for the nodes. */
+async function start(t: TestContext) {
+  const standIn = await startStandIn(t, 3);
+  const table = plainTable(notes, await openCluster(t, standIn.nodes));
+  await table.create(['a', 'b']);
+  await table.create(['c', 'd']);
+  const db = clusterAddress(standIn.nodes);
+  const faults = async () =>
+    (await nodeFaults(db)).map((line) =>
+      line.replace(/http:\S+/, (url) => `node ${standIn.nodes.indexOf(url)}`),
+    );
+  return { standIn, table, db, faults };
+}
+
+test('check: nodes with the same data, also while it is written', async (t) => {
+  const { table, db, faults } = await start(t);
+  const { status, stdout } = await runCommand(t, ['check', db]);
+  assert.deepEqual([status, stdout], [0, `${db}: ok\n`]);
+  let isOver = false;
+  const writing = (async () => {
+    for (let count = 0; !isOver; count += 1) {
+      await table.create(['e', `${count}`]);
+      await table.replace(1, ['f', `${count}`]);
+    }
+  })();
+  assert.deepEqual(await faults(), []);
+  isOver = true;
+  await writing;
+});
+
+test('check: names a node that has missed writes, and the records', async (t) => {
+  const { standIn, table, db, faults } = await start(t);
+  standIn.fillDisk(2);
+  await table.create(['e', 'f']);
+  standIn.fillDisk(2);
+  await table.replace(1, ['g', 'h']);
+  const remedy = 'empty a node that has missed writes, and let it join again when it has room';
+  assert.deepEqual(await faults(), [
+    `node 2 has missed writes: ${remedy}`,
+    'node 2 differs in note 1',
+    'node 2 differs in note 3',
+  ]);
+  const { status, stdout } = await runCommand(t, ['check', '--db', db]);
+  assert.equal(status, 1);
+  assert.ok(stdout.startsWith(`${db}: ${standIn.nodes[2]} has missed writes: `), stdout);
+});
+
+test('check: names records that another program has changed on one node', async (t) => {
+  const { standIn, faults } = await start(t);
+  for (const id of [2, -5, 99])
+    await standIn.change(
+      1,
+      `INSERT OR REPLACE INTO notes (id, title, body) VALUES (${id}, '', '')`,
+    );
+  assert.deepEqual(
+    await faults(),
+    [2, -5, 99].map((id) => `node 1 differs in note ${id}`),
+  );
+  await standIn.change(1, 'DELETE FROM notes');
+  assert.deepEqual(
+    await faults(),
+    [1, 2].map((id) => `node 1 differs in note ${id}`),
+  );
+});
+
+test('check: names a node without an answer', async (t) => {
+  const { standIn, faults } = await start(t);
+  limitCluster(t, { nodeMs: 100, clusterMs: 1_000, maxPauseMs: 20 });
+  standIn.silence(1);
+  assert.deepEqual(await faults(), ['node 1 does not answer, is far behind, or has no room']);
+});
+
+test('check: refuses a cluster without data, and a repair', async (t) => {
+  const { nodes } = await startStandIn(t);
+  const db = clusterAddress(nodes);
+  assertRefused(await runCommand(t, ['check', db]), 1, /it is empty/);
+  assertRefused(await runCommand(t, ['check', '--repair', db]), 2, /works with files only/);
+});
