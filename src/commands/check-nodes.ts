@@ -20,7 +20,7 @@ export async function checkNodes(
 ): Promise<string[]> {
   using nodes = await openNodes(cluster, options);
   const standings = await nodes.standings();
-  const most = mostCommon(standings);
+  const most = mostCommon(standings.filter((each) => each !== undefined));
   const faults = nodes.all.flatMap(({ url }, place) => {
     if (standings[place] === undefined)
       return [`${url} does not answer, is far behind, or has no room`];
@@ -97,5 +97,5 @@ async function recordsOn({ read }: Node, relation: Relation, bounds: Page['bound
 /** Returns what most of the values are; undefined is none. */
 function mostCommon(values: readonly (string | undefined)[]): string | undefined {
   const count = (each: string | undefined) => values.filter((other) => other === each).length;
-  return values.reduce((most, each) => (count(each) > count(most) ? each : most));
+  return values.reduce((most, each) => (count(each) > count(most) ? each : most), undefined);
 }

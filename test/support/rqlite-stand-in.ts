@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { CLUSTER_LIMITS } from '../../src/storage/rqlite/cluster.ts';
 import type { Ends } from './engine.ts';
+import { until } from './until.ts';
 
 type Kind = 'execute' | 'query' | 'backup';
 
@@ -51,6 +52,8 @@ export interface StandIn {
   mayReplaceLeader: boolean;
   /** Lets a node fail on the next write, as if its disk were full. */
   fillDisk(node: number): void;
+  /** Lets a node wait for the next write before it answers a read of its own data. */
+  delayReads(node: number): void;
   /** Changes the data of one node. */
   change(node: number, sql: string): Promise<unknown>;
   /** Stops the node with that number from answering, even a ping. */
@@ -82,6 +85,7 @@ export async function startStandIn(
   // The log has an entry of each election.
   let index = 1;
   const full = new Set<number>();
+  const slow = new Set<number>();
   const silent = new Set<number>();
   const origins: string[] = [];
   const standIn: StandIn = {
@@ -96,6 +100,7 @@ export async function startStandIn(
       index += 1;
     },
     mayReplaceLeader: false,
+    delayReads: (node) => void slow.add(node),
     fillDisk: (node) => void full.add(node),
     change: async (node, sql) => engines[node]?.execute([[sql]]),
     silence: (node) => void silent.add(node),
@@ -185,6 +190,8 @@ export async function startStandIn(
     pathname: string,
     steps: readonly Step[],
   ): Promise<{ results: object[]; error?: string; raft_index?: number }> {
+    const before = index;
+    if (kind === 'query' && slow.has(node)) await until(() => index > before);
     if (kind === 'query') return { results: (await engines[node]?.query(steps)) ?? [] };
     index += 1;
     const raft_index = index;

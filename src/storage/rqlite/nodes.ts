@@ -10,9 +10,6 @@ export interface Node extends Source {
   readonly url: string;
 }
 
-/** Where a node stands: a text that all nodes with the same history have in common. */
-export type Standing = string | undefined;
-
 const SELECT_CHAIN = `SELECT chain FROM notes_server_batches WHERE id = ?1 ->> '$'`;
 
 /** The nodes of a cluster. */
@@ -25,8 +22,11 @@ export class Nodes {
     this.all = address.nodes.map((url) => ({ url, read: (each) => this.#read(url, each) }));
   }
 
-  /** Adds an empty batch; resolves when all nodes have it, or some do not have it in time. */
-  async standings(): Promise<Standing[]> {
+  /**
+   * Adds an empty batch. Resolves with a text for each node, the same after the same batches;
+   * undefined if the node does not have it in time.
+   */
+  async standings(): Promise<(string | undefined)[]> {
     const id = randomUUID();
     const { error } = failureOf(await this.#cluster.send(EXECUTE, beginBatch(id)));
     if (error?.startsWith('no such table')) throw new DatabaseUnusable('it is empty');
@@ -39,7 +39,7 @@ export class Nodes {
     this.#cluster.close();
   }
 
-  async #standingOf({ read }: Node, id: string, deadline: number): Promise<Standing> {
+  async #standingOf({ read }: Node, id: string, deadline: number): Promise<string | undefined> {
     for (;;) {
       const statement = { sql: SELECT_CHAIN, parameter: JSON.stringify(id) };
       const [row] = await read(statement).catch(() => []);

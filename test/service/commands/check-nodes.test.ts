@@ -24,15 +24,14 @@ async function start(t: TestContext) {
 }
 
 test('check: nodes with the same data, also while it is written', async (t) => {
-  const { table, db, faults } = await start(t);
+  const { standIn, table, db, faults } = await start(t);
   const { status, stdout } = await runCommand(t, ['check', db]);
   assert.deepEqual([status, stdout], [0, `${db}: ok\n`]);
+  standIn.delayReads(2);
   let isOver = false;
   const writing = (async () => {
-    for (let count = 0; !isOver; count += 1) {
-      await table.create(['e', `${count}`]);
-      await table.replace(1, ['f', `${count}`]);
-    }
+    for (let count = 0; !isOver; count += 1)
+      await Promise.all([table.create(['e', 'f']), table.replace(1, ['g', `${count}`])]);
   })();
   assert.deepEqual(await faults(), []);
   isOver = true;
@@ -77,8 +76,11 @@ test('check: names records that another program has changed on one node', async 
 test('check: names a node without an answer', async (t) => {
   const { standIn, faults } = await start(t);
   limitCluster(t, { nodeMs: 100, clusterMs: 1_000, maxPauseMs: 20 });
-  standIn.silence(1);
-  assert.deepEqual(await faults(), ['node 1 does not answer, is far behind, or has no room']);
+  for (const node of [1, 2]) standIn.silence(node);
+  assert.deepEqual(
+    await faults(),
+    [1, 2].map((node) => `node ${node} does not answer, is far behind, or has no room`),
+  );
 });
 
 test('check: refuses a cluster without data, and a repair', async (t) => {
