@@ -139,7 +139,7 @@ test('following changes: the commands of the guide work', async (t) => {
       JSON.stringify({ items: [], next: cursor, more: false }),
       JSON.stringify(record),
       JSON.stringify({ items: [{ ...change, record }], next: id, more: false }),
-      `: changes\nretry: 3000\nid: ${cursor}\n\n${event}`,
+      `: changes\nretry: 3000\n${event}`,
     ].join(''),
   );
 });
