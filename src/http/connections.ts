@@ -23,7 +23,7 @@ export class Connections {
   readonly #waiting = new Set<Duplex>();
   accepted = 0;
 
-  add(socket: Socket): void {
+  add(socket: Socket, probeMs: number): void {
     this.accepted += 1;
     this.latest.set(socket, undefined);
     // Once read, the address outlives the connection, for the log.
@@ -32,8 +32,23 @@ export class Connections {
       this.latest.delete(socket);
       this.#waiting.delete(socket);
     });
+    socket.once('end', () => this.#probe(socket, probeMs));
     // Node resumes a socket after each request, but requests behind a slow answer must wait.
     socket.on('resume', () => this.#waiting.has(socket) && socket.pause());
+  }
+
+  /** A client that has closed its sending side may be gone: only a 102 tells. HTTP/1.0 has none. */
+  #probe(socket: Socket, probeMs: number): void {
+    const latest = this.latest.get(socket);
+    if (!latest) return;
+    announceClose(latest);
+    const ask = () => {
+      if (latest.response.headersSent) return;
+      if (latest.message.httpVersion === '1.0') socket.destroy();
+      else latest.response.writeProcessing();
+    };
+    const timer = setInterval(ask, probeMs).unref();
+    socket.once('close', () => clearInterval(timer));
   }
 
   begin(arrival: Arrival): void {
@@ -84,8 +99,7 @@ export class Connections {
 
   /** Adds `connection: close` to the last answer on each connection, unless it has begun. */
   announceClose(): void {
-    for (const latest of this.latest.values())
-      if (latest && !latest.response.headersSent) latest.response.setHeader('connection', 'close');
+    for (const latest of this.latest.values()) announceClose(latest);
   }
 
   /** Resolves when no answer is being flushed and no request waits behind another. */
@@ -119,4 +133,8 @@ export class Connections {
     for (const socket of this.latest.keys())
       await new Promise((resolve) => socket.once('close', resolve));
   }
+}
+
+function announceClose(latest?: Arrival): void {
+  if (latest && !latest.response.headersSent) latest.response.setHeader('connection', 'close');
 }

@@ -125,4 +125,15 @@ export class Exchange {
     response.once('close', () => response.writableEnded || controller.abort(new ClientGone()));
     return controller.signal;
   }
+
+  /** Returns a signal that also aborts if the client closes its sending side: it may be gone. */
+  inputSignal(): AbortSignal {
+    const { socket } = this.message;
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    if (socket.readableEnded) abort();
+    else socket.once('end', abort);
+    this.response.once('close', () => socket.off('end', abort));
+    return AbortSignal.any([this.signal(), controller.signal]);
+  }
 }

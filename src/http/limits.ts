@@ -13,6 +13,8 @@ export const HTTP_LIMITS = {
   checkIntervalMs: 500,
   connections: 10_000,
   backlog: 4_096,
+  /** How often a client that has closed its sending side is asked whether it still reads. */
+  probeMs: 1_000,
   /** How long, and how much, a closing connection still reads, so that the answer is not lost. */
   drainMs: 10_000,
   drainBytes: 67_108_864,

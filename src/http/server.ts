@@ -51,6 +51,8 @@ export class HttpServer {
       requireHostHeader: false,
     });
     this.#server.maxConnections = limits.connections;
+    // Otherwise Node sends nothing to a client that has closed only its sending side.
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
     // With `server.timeout`, Node would create a timer for each request.
     const limitStalls = () => this.#connections.limitStalls(limits.stalledMs);
     this.#stallCheck = setInterval(limitStalls, limits.checkIntervalMs).unref();
@@ -58,7 +60,7 @@ export class HttpServer {
     this.#server.maxHeadersCount = 0;
     this.#server
       .on('connection', (socket) => {
-        this.#connections.add(socket);
+        this.#connections.add(socket, limits.probeMs);
         // Node calls it after the last answer. Its own would not wait for what still arrives.
         socket.destroySoon = () => this.#end(socket);
       })

@@ -73,7 +73,7 @@ async function readPage(feed: ChangeFeed, { parameters, call }: ChangesInput): P
   if (since === undefined) return { items: [], next: await feed.lastCursor(), hasMore: false };
   const request = { after: parseCursor(since), limit, ...records };
   const deadline = performance.now() + wait * 1_000;
-  const signal = wait > 0 ? call.signal() : undefined;
+  const signal = wait > 0 ? call.inputSignal() : undefined;
   for (;;) {
     const { round, isClosed } = feed;
     const changes = (await feed.read(request)) ?? expired();
@@ -82,7 +82,7 @@ async function readPage(feed: ChangeFeed, { parameters, call }: ChangesInput): P
     if (isDue || !signal) return changes;
     await feed.wait(round, Math.min(leftMs, keyMsIn(call)), signal);
     call.ensureSendable();
-    if (call.admission.key?.isOver) return changes;
+    if (signal.aborted || call.admission.key?.isOver) return changes;
   }
 }
 
@@ -128,7 +128,7 @@ async function* follow(
   call: Call,
 ): AsyncIterable<Chunk> {
   const { key } = call.admission;
-  const signal = call.signal();
+  const signal = call.inputSignal();
   yield start;
   let commentedMs = performance.now();
   let round = firstRound;

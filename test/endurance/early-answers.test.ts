@@ -1,5 +1,6 @@
 // Answers that are sent before the body has arrived: through Python's urllib, which always asks to
 // close the connection, an nginx with nothing but proxy_pass, which speaks HTTP/1.0, and slowly.
+// And the answers of clients that close only their sending side.
 import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +12,7 @@ import { startCommand } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { send } from '../support/http.ts';
 import { lastingPort } from '../support/ports.ts';
-import { openSocket, sendThenRead } from '../support/raw.ts';
+import { converse, openSocket, requestText, sendThenRead } from '../support/raw.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { until } from '../support/until.ts';
 
@@ -108,6 +109,24 @@ for (const count of [1, 2]) {
         assert.ok(isExpected(status, answer.status), `${status}: ${answer.text}`);
       });
       await Promise.all(answers);
+    }
+  });
+
+  test(`half-closed: each request gets its answer, processes: ${count}`, async (t) => {
+    const service = await start(t, count);
+    const counter = '{"workers":2,"count":5}';
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const [line, body, status] of [
+        ['GET /health', '', 200],
+        ['GET /notes', '', 200],
+        ['POST /tags', '{"name":"a"}', 201],
+        ['POST /counter/increment', counter, 200],
+      ] as const) {
+        const { socket, answer, closed } = await converse(service);
+        socket.end(requestText(line, ['x-api-key: key'], body));
+        assert.equal((await answer()).status, status, line);
+        await closed();
+      }
     }
   });
 

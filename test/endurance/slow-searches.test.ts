@@ -2,6 +2,7 @@
 // and other searches not long.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { SLOW_READ_LIMITS } from '../../src/storage/lists/slow-reads.ts';
 import { maxLengthOf } from '../support/collections.ts';
@@ -98,6 +99,7 @@ test('slow searches: they do not keep another client from searching', async (t) 
 
 test('slow searches: a client that has left does not wait', async (t) => {
   setLimits(t, SLOW_READ_LIMITS, { waitMs: 30_000 });
+  setLimits(t, HTTP_LIMITS, { probeMs: 20 });
   const service = await startWithLongNotes(t, newFile(t), 60);
   const lanes = await Promise.all([1, 2, 3, 4, 5, 6].map(() => converse(service)));
   for (const { socket } of lanes)

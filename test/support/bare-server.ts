@@ -38,6 +38,7 @@ export const EMPTY_CALL: Call = {
   ensureSendable: () => {},
   reserveLarge: () => Promise.resolve(),
   signal: () => new AbortController().signal,
+  inputSignal: () => new AbortController().signal,
 };
 
 /** Starts a server for `routes`, with `limits` in place of the real ones, until the test ends. */

@@ -69,7 +69,7 @@ test('clients that leave: a handler can tell', async (t) => {
       }
     }),
   ];
-  const server = await startBareServer(t, routes);
+  const server = await startBareServer(t, routes, { probeMs: 20 });
   assert.equal((await exchangeLast(server, 'GET /quick')).body, 'undefined');
   const { socket } = await converse(server, requestText('GET /endless'));
   socket.destroy();
@@ -85,19 +85,23 @@ test('clients that leave: their large answers take no room', async (t) => {
     await gate.passed;
     return LARGE;
   };
-  const server = await startBareServer(t, [
-    textRoute('GET', '/large', slow),
-    textRoute('GET', '/gone', async (call) => {
-      for (;;) {
-        try {
-          call.ensureSendable();
-        } catch {
-          return LARGE;
+  const server = await startBareServer(
+    t,
+    [
+      textRoute('GET', '/large', slow),
+      textRoute('GET', '/gone', async (call) => {
+        for (;;) {
+          try {
+            call.ensureSendable();
+          } catch {
+            return LARGE;
+          }
+          await nextTurn();
         }
-        await nextTurn();
-      }
-    }),
-  ]);
+      }),
+    ],
+    { probeMs: 20 },
+  );
   const leaving = await Promise.all(
     Array.from({ length: 4 }, () => converse(server, requestText('GET /gone'))),
   );

@@ -1,7 +1,7 @@
 // The bounds of what waits or is held in memory: requests beyond them are refused, others served.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
+import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../../src/http/limits.ts';
 import { notes } from '../../../src/resources/notes.ts';
 import { BATCH_LIMITS, QueueFull } from '../../../src/storage/batches/batcher.ts';
 import { openDatabase } from '../../support/databases.ts';
@@ -91,6 +91,7 @@ test('overload: a held-back refusal is sent before the end', async (t) => {
 test('overload: no refusal is held back for a client that has gone', async (t) => {
   setLimits(t, BATCH_LIMITS, { queueItems: 0 });
   setLimits(t, DISPATCH_LIMITS, { heldBackMs: 600_000 });
+  setLimits(t, HTTP_LIMITS, { probeMs: 20 });
   const service = await startService(t);
   const { socket } = await converse(service, requestText('GET /notes'));
   // A later request has its answer, so that this one has been refused.

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { counter } from '../../../src/concurrency/counter.ts';
 import { Mutex } from '../../../src/concurrency/sync.ts';
 import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
+import { HTTP_LIMITS } from '../../../src/http/limits.ts';
 import { startCommand, stop } from '../../support/command.ts';
 import { numbered, TAKEN } from '../../support/demonstration-requests.ts';
 import { parseExposition, sampleOf } from '../../support/exposition.ts';
@@ -15,6 +16,9 @@ import { type Service, startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { CANNOT_LOOK, limited, niceValuesOf, threadsOf } from '../../support/threads.ts';
 import { until } from '../../support/until.ts';
+
+// A client that has gone is noticed at the second question.
+HTTP_LIMITS.probeMs = 20;
 
 const WIDE = { workers: 2, count: 1_000 };
 const RIGHT = { expected: 2_000, actual: 2_000, consistent: true };
