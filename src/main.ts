@@ -122,10 +122,10 @@ async function serve(options: Options): Promise<void> {
 }
 
 async function start(options: Options, log: Log) {
+  const app = await createServer(options, log);
   const { isInUse } = await import('./storage/sqlite/existing.ts');
   if (options.db.kind === 'file' && (await isInUse(options.db.name)))
     log.write('warn', 'another process uses the database', { file: options.db.name });
-  const app = await createServer(options, log);
   const { freeSocketPath } = await import('./http/socket-path.ts');
   if (options.socket !== undefined) await freeSocketPath(options.socket);
   return { app, address: await app.listen() };
