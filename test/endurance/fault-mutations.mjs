@@ -115,6 +115,7 @@ function operandAt(text, at) {
   const end = endOf(text, at, (index) => isLogical(text, index) || isBorder(text, index));
   let [start, depth] = [at, 0];
   for (; ; start -= 1) {
+    if (start < 1) throw new Misfit('its expression has no beginning');
     const character = text[start - 1];
     if (QUOTES.includes(character)) start = text.lastIndexOf(character, start - 2) + 1;
     else if (CLOSING.includes(character)) depth += 1;
@@ -130,8 +131,11 @@ function endOf(text, start, isEnd) {
   let depth = 0;
   for (let index = start; index < text.length; index += 1) {
     const character = text[index];
-    if (QUOTES.includes(character)) index = text.indexOf(character, index + 1);
-    else if (OPENING.includes(character)) depth += 1;
+    // A regular expression may contain a quotation mark that has no counterpart.
+    if (QUOTES.includes(character)) {
+      index = text.indexOf(character, index + 1);
+      if (index === -1) break;
+    } else if (OPENING.includes(character)) depth += 1;
     else if (CLOSING.includes(character) && depth > 0) depth -= 1;
     else if (CLOSING.includes(character) || (depth === 0 && isEnd(index))) return index;
   }
