@@ -18,8 +18,7 @@ const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
 /** Incomplete installations and too many open files, which may keep a module from loading. */
-const LAUNCHER_EXPLAINS = ['ERR_MODULE_NOT_FOUND', 'ERR_DLOPEN_FAILED', 'EMFILE'];
-const NO_BINDING = 'Could not locate the bindings file';
+const LAUNCHER_EXPLAINS = /MODULE_NOT_FOUND$|^ERR_DLOPEN_FAILED$|^EMFILE$/;
 
 /** Runs the command of this process and sets the exit status. A service stops on a signal. */
 export async function main(): Promise<void> {
@@ -28,8 +27,8 @@ export async function main(): Promise<void> {
   try {
     await run(await readCommand());
   } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    if (LAUNCHER_EXPLAINS.includes(code) || message.startsWith(NO_BINDING)) throw error;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (LAUNCHER_EXPLAINS.test(code)) throw error;
     const isUsage = error instanceof UsageError;
     process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAILURE;
     // The reader of standard output has closed it.

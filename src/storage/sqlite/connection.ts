@@ -1,6 +1,7 @@
 // One connection of the `sqlite3` package. A throw inside its callbacks locks the statement for
 // ever, and concurrent transactions interleave: work runs in order, callbacks only settle promises.
-import sqlite3 from 'sqlite3';
+import { createRequire } from 'node:module';
+import type { Database, Statement as PreparedStatement } from 'sqlite3';
 import {
   AnswerTooLarge,
   DatabaseDamaged,
@@ -12,13 +13,18 @@ import {
 } from '../database.ts';
 import { codeOf } from './unusable.ts';
 
-const BUSY_TIMEOUT_MS = 5_000;
-const CACHE_KIB = 65_536;
+const NO_BINDING = `sqlite3 has no working binding (was its install script skipped?). Run: \
+npm pkg set --json allowScripts.sqlite3=true && npm rebuild --ignore-scripts=false sqlite3; \
+with pnpm: pnpm approve-builds`;
 
-/** Makes statements wait for a lock. */
-export const BUSY_PRAGMA = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`;
+/** The package. Without its native binding, loading this module throws an Error with the remedy. */
+export const sqlite3 = loadPackage();
 
-const CACHE_PRAGMA = `PRAGMA cache_size = -${CACHE_KIB}`;
+/** Makes statements wait for a lock, up to 5 seconds. */
+export const BUSY_PRAGMA = 'PRAGMA busy_timeout = 5000';
+
+/** 64 MiB: a negative size is in KiB. */
+const CACHE_PRAGMA = 'PRAGMA cache_size = -65536';
 
 /** Configures a connection that only reads. */
 export const READER_PRAGMAS = `${BUSY_PRAGMA}; ${CACHE_PRAGMA}`;
@@ -46,23 +52,33 @@ const RETRYABLE =
 /** A commit that overwrites a failed one, which would reappear in the log after a crash. */
 const OVERWRITE = 'PRAGMA user_version = 0';
 
+function loadPackage(): typeof import('sqlite3') {
+  try {
+    // Node 20 throws an error of an imported CommonJS module a second time, uncaught.
+    return createRequire(import.meta.url)('sqlite3');
+  } catch (cause) {
+    const isMissing = String(cause).includes('Could not locate the bindings file');
+    if (!isMissing && codeOf(cause) !== 'ERR_DLOPEN_FAILED') throw cause;
+    throw Object.assign(new Error(NO_BINDING, { cause }), { code: 'ERR_DLOPEN_FAILED' });
+  }
+}
+
 /** Opens `path`; rejects with the error of the package. */
-export async function openConnection(path: string, mode: number): Promise<Connection> {
-  const handle = await new Promise<sqlite3.Database>((resolve, reject) => {
-    const opened: sqlite3.Database = new sqlite3.Database(path, mode, (error) =>
-      error ? reject(error) : resolve(opened),
+export function openConnection(path: string, mode: number): Promise<Connection> {
+  return new Promise((resolve, reject) => {
+    const handle: Database = new sqlite3.Database(path, mode, (error) =>
+      error ? reject(error) : resolve(new Connection(handle)),
     );
   });
-  return new Connection(handle);
 }
 
 const ignore = () => {};
 
 /** An open connection. */
 export class Connection {
-  readonly #handle: sqlite3.Database;
+  readonly #handle: Database;
   /** The prepared statements by their SQL, the oldest first. */
-  readonly #statements = new Map<string, sqlite3.Statement>();
+  readonly #statements = new Map<string, PreparedStatement>();
   #maxBytes = MAX_VALUE_BYTES;
   #mayBeOpen = false;
   #isClosing = false;
@@ -71,7 +87,7 @@ export class Connection {
   /** How many pieces of work have not ended. */
   pending = 0;
 
-  constructor(handle: sqlite3.Database) {
+  constructor(handle: Database) {
     this.#handle = handle;
   }
 
@@ -108,7 +124,7 @@ export class Connection {
   }
 
   #runPrepared(
-    prepared: sqlite3.Statement,
+    prepared: PreparedStatement,
     { parameter, maxBytes = MAX_VALUE_BYTES, hasLargeRows }: Statement,
     maxMs?: number,
   ): Promise<readonly Row[]> {
@@ -199,7 +215,7 @@ export class Connection {
     });
   }
 
-  #prepare(sql: string): Promise<sqlite3.Statement> {
+  #prepare(sql: string): Promise<PreparedStatement> {
     const [oldest] = this.#statements;
     if (oldest && this.#statements.size === MAX_STATEMENTS) {
       this.#statements.delete(oldest[0]);
@@ -207,7 +223,7 @@ export class Connection {
       oldest[1].finalize();
     }
     return new Promise((resolve, reject) => {
-      const prepared: sqlite3.Statement = this.#handle.prepare(sql, (error: Error | null) => {
+      const prepared: PreparedStatement = this.#handle.prepare(sql, (error: Error | null) => {
         if (error) return reject(this.#translate(error));
         this.#statements.set(sql, prepared);
         resolve(prepared);
@@ -218,7 +234,7 @@ export class Connection {
 
 /** Lets other events in between; but the package ignores rows that arrive during the end. */
 function takeOneByOne(
-  statement: sqlite3.Statement,
+  statement: PreparedStatement,
   parameters: readonly string[],
   settle: (error: Error | null, rows: readonly Row[]) => void,
 ): void {

@@ -1,6 +1,5 @@
 // The embedded engine: SQLite in a file. One connection writes; others read at the same time.
 import { constants } from 'node:fs';
-import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
 import {
@@ -9,6 +8,7 @@ import {
   KEEP_LOCKS,
   openConnection,
   READER_PRAGMAS,
+  sqlite3,
   TAKE_WRITE_LOCK,
   WRITER_PRAGMAS,
 } from './connection.ts';

@@ -2,7 +2,6 @@
 import { constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import sqlite3 from 'sqlite3';
 import { type Database, DatabaseUnusable, type Source } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
 import {
@@ -10,6 +9,7 @@ import {
   KEEP_LOCKS,
   openConnection,
   READER_PRAGMAS,
+  sqlite3,
   TAKE_WRITE_LOCK,
   WRITER_PRAGMAS,
 } from './connection.ts';

@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { assertRefused, assertServes, LAUNCHER, runCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
@@ -37,6 +37,15 @@ async function assertRemedy(t: TestContext, tree: string, remedy: string): Promi
     remedy === 'ci' ? /: the installation is incomplete\. / : /: sqlite3 has no working binding /;
   assertRefused(ending, 1, reason);
   assert.ok(ending.stderr.endsWith(` Run: npm --prefix "${tree}/" ${remedy}\n`), ending.stderr);
+}
+
+/** Asserts that a program can catch the error of the library of the tree, and gets one line. */
+async function assertLibraryRemedy(tree: string): Promise<void> {
+  const library = JSON.stringify(pathToFileURL(join(tree, 'dist/src/library.js')));
+  const program = `import(${library}).catch((error) => console.log(error.message))`;
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--eval', program]);
+  assert.match(stdout, /^sqlite3 has no working binding .* Run: npm .* pnpm approve-builds\n$/);
+  assert.equal(stderr, '');
 }
 
 test('launcher: executable through a link from another folder', async (t) => {
@@ -94,9 +103,17 @@ test('launcher: a missing or damaged binding of sqlite3 is rebuilt', async (t) =
   const tree = treeOf(t, 'dist/src', ...PACKAGES);
   const remedy = 'rebuild --ignore-scripts=false sqlite3';
   await assertRemedy(t, tree, remedy);
+  await assertLibraryRemedy(tree);
   mkdirSync(join(tree, 'node_modules/sqlite3/build'));
   writeFileSync(join(tree, 'node_modules/sqlite3/build/node_sqlite3.node'), 'no library');
   await assertRemedy(t, tree, remedy);
+  await assertLibraryRemedy(tree);
+});
+
+test('launcher: a missing package of its packages needs npm ci', async (t) => {
+  const tree = treeOf(t, 'dist/src', ...PACKAGES);
+  rmSync(join(tree, 'node_modules/bindings'), { recursive: true });
+  await assertRemedy(t, tree, 'ci');
 });
 
 test('launcher: a low limit on open files is named', async (t) => {
