@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseUnusable, type Row, type Source, type Statement } from '../database.ts';
 import { CLUSTER_LIMITS, Cluster, type ClusterAddress, type Step } from './cluster.ts';
-import { ASK, beginBatch, EXECUTE, failureOf } from './history.ts';
+import { ASK, beginBatch, DONE_ERROR, EXECUTE, failureOf } from './history.ts';
 
 /** A node, whose own copy of the data is read. */
 export interface Node extends Source {
@@ -30,7 +30,9 @@ export class Nodes {
     const id = randomUUID();
     const { error } = failureOf(await this.#cluster.send(EXECUTE, beginBatch(id)));
     if (error?.startsWith('no such table')) throw new DatabaseUnusable('it is empty');
-    if (error !== undefined) throw new DatabaseUnusable(`its leader fails: ${error}`);
+    // The cluster had carried it out when it was sent again.
+    if (error !== undefined && error !== DONE_ERROR)
+      throw new DatabaseUnusable(`its leader fails: ${error}`);
     const deadline = performance.now() + CLUSTER_LIMITS.clusterMs;
     return Promise.all(this.all.map((node) => this.#standingOf(node, id, deadline)));
   }

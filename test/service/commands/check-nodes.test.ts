@@ -38,6 +38,13 @@ test('check: nodes with the same data, also while it is written', async (t) => {
   await writing;
 });
 
+test('check: an answer of the cluster is lost', async (t) => {
+  const { standIn, faults } = await start(t);
+  standIn.faults.push({ fault: 'lost answer', of: 'execute' });
+  assert.deepEqual(await faults(), []);
+  assert.deepEqual(standIn.faults, []);
+});
+
 test('check: names a node that has missed writes, and the records', async (t) => {
   const { standIn, table, db, faults } = await start(t);
   standIn.fillDisk(2);
