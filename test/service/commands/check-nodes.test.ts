@@ -40,7 +40,9 @@ test('check: nodes with the same data, also while it is written', async (t) => {
 
 test('check: an answer of the cluster is lost', async (t) => {
   const { standIn, faults } = await start(t);
-  standIn.faults.push({ fault: 'lost answer', of: 'execute' });
+  // A node that does not lead uses one up when it names the leader.
+  for (let count = 0; count < 2; count += 1)
+    standIn.faults.push({ fault: 'lost answer', of: 'execute' });
   assert.deepEqual(await faults(), []);
   assert.deepEqual(standIn.faults, []);
 });
