@@ -5,4 +5,5 @@ export const READ_ERRORS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EACCES: 'permission denied',
   EISDIR: 'it is a folder',
+  EIO: 'the system reports an I/O error',
 };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import promises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
@@ -245,6 +245,25 @@ test('keys: an unreadable file is refused', async (t) => {
   );
   mkdirSync(join(folder, 'folder'));
   await assert.rejects(load([], join(folder, 'folder')), /it is not a regular file$/);
+});
+
+test('keys: a file that fails while it is read, or is huge, is refused', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const file = fileWith(t, 'key');
+  const keys = await load([], file);
+  for (const [replace, reason] of [
+    [() => symlinkSync('/proc/self/mem', file), /^Error: cannot read .*: the system reports an I/],
+    [() => writeFileSync(file, Buffer.alloc(4_194_305)), /^Error: cannot read .*: it is larger/],
+  ] as const) {
+    rmSync(file);
+    replace();
+    await assert.rejects(load([], file), reason);
+    await assert.rejects(keys.reload(), reason);
+    assert.ok(knows(keys, 'key'));
+  }
+  writeFileSync(file, `new\n${'#'.repeat(4_194_300)}`);
+  assert.equal(await keys.reload(), 1);
 });
 
 test('keys: a reload replaces those of the file, a wrong file none', async (t) => {
