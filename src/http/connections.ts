@@ -37,15 +37,14 @@ export class Connections {
     socket.on('resume', () => this.#waiting.has(socket) && socket.pause());
   }
 
-  /** A client that has closed its sending side may be gone: only a 102 tells. HTTP/1.0 has none. */
+  /** A client that has closed its sending side may be gone. Only a 102 tells: HTTP/1.0 has none. */
   #probe(socket: Socket, probeMs: number): void {
     const latest = this.latest.get(socket);
     if (!latest) return;
     announceClose(latest);
+    if (latest.message.httpVersion === '1.0') return;
     const ask = () => {
-      if (latest.response.headersSent) return;
-      if (latest.message.httpVersion === '1.0') socket.destroy();
-      else latest.response.writeProcessing();
+      if (!latest.response.headersSent) latest.response.writeProcessing();
     };
     const timer = setInterval(ask, probeMs).unref();
     socket.once('close', () => clearInterval(timer));
