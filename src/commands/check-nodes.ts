@@ -13,23 +13,27 @@ const MAX_FAULTS = 25;
 /** How often a page is compared again while its records are being written. */
 const MAX_ROUNDS = 10;
 
-/** Resolves with a line for each fault. The nodes are compared with what most of them have. */
+/** Resolves with a line for each fault. A node can only miss writes: those with most are right. */
 export async function checkNodes(
   cluster: ParsedCluster,
   options: StorageOptions,
 ): Promise<string[]> {
   using nodes = await openNodes(cluster, options);
   const standings = await nodes.standings();
-  const most = mostCommon(standings.filter((each) => each !== undefined));
+  const most = Math.max(...standings.map((each) => each?.number ?? 0));
+  const chains = standings.flatMap((each) => (each?.number === most ? [each.chain] : []));
+  const chain = mostCommon(chains);
   const faults = nodes.all.flatMap(({ url }, place) => {
-    if (standings[place] === undefined)
-      return [`${url} does not answer, is far behind, or has no room`];
-    return standings[place] === most ? [] : [`${url} has missed writes: ${REMEDY}`];
+    const standing = standings[place];
+    if (!standing) return [`${url} does not answer, is far behind, or has no room`];
+    if (standing.number < most) return [`${url} has missed writes: ${REMEDY}`];
+    return standing.chain === chain ? [] : [`${url} has other writes than another node`];
   });
   const present = nodes.all.filter((_, place) => standings[place] !== undefined);
+  const sound = new Set(nodes.all.filter((_, place) => standings[place]?.chain === chain));
   for (const relation of RELATIONS)
     for await (const bounds of commonPages(present, relation)) {
-      faults.push(...(await comparePage(nodes, present, relation, bounds)));
+      faults.push(...(await comparePage(nodes, present, sound, relation, bounds)));
       if (faults.length >= MAX_FAULTS) return faults.slice(0, MAX_FAULTS);
     }
   return faults;
@@ -58,9 +62,11 @@ async function* commonPages(
 async function comparePage(
   nodes: Nodes,
   present: readonly Node[],
+  sound: ReadonlySet<Node>,
   relation: Relation,
   bounds: Page['bounds'],
 ): Promise<string[]> {
+  const isSound = (node: Node | undefined) => node !== undefined && sound.has(node);
   let before = new Map<string, string>();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const records = await Promise.all(present.map((node) => recordsOn(node, relation, bounds)));
@@ -71,14 +77,17 @@ async function comparePage(
       const versions = records.map((each) => each.get(key));
       if (new Set(versions).size === 1) continue;
       now.set(key, JSON.stringify(versions));
-      const most = mostCommon(versions);
-      for (const [place, { url }] of present.entries())
-        if (versions[place] !== most && before.get(key) === now.get(key))
-          faults.push(`${url} differs in ${typeOf(relation)} ${key}`);
+      if (before.get(key) !== now.get(key)) continue;
+      const right = mostCommon(versions.filter((_, place) => isSound(present[place])));
+      const differing = present.filter((_, place) => versions[place] !== right);
+      // Of two sound nodes, nobody can tell which is right.
+      const isTie = 2 * differing.filter(isSound).length >= sound.size;
+      for (const { url } of isTie ? present : differing)
+        faults.push(`${url} differs in ${typeOf(relation)} ${key}`);
     }
     if (now.size === 0 || faults.length > 0) return faults;
     before = now;
-    await nodes.standings();
+    await nodes.standings(present);
   }
   return [];
 }
@@ -94,7 +103,7 @@ async function recordsOn({ read }: Node, relation: Relation, bounds: Page['bound
   return new Map(rows.map(({ key, record }) => [String(key), String(record)]));
 }
 
-/** Returns what most of the values are; undefined is none. */
+/** Returns what most of the values are. */
 function mostCommon(values: readonly (string | undefined)[]): string | undefined {
   const count = (each: string | undefined) => values.filter((other) => other === each).length;
   return values.reduce((most, each) => (count(each) > count(most) ? each : most), undefined);

@@ -10,7 +10,10 @@ import { limitCluster, type StandIn, startStandIn } from '../support/rqlite-stan
 import { plainTable } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 
-const LIMITS = { firstPauseMs: 2, maxPauseMs: 20, comparisonMs: 200, refusalMs: 0 };
+const LIMITS = {
+  ...{ firstPauseMs: 2, maxPauseMs: 20, comparisonMs: 200, refusalMs: 0 },
+  recheckMs: Number.POSITIVE_INFINITY,
+};
 
 /** Opens a table of notes on the cluster, as one service does. */
 async function openService(t: TestContext, { nodes }: StandIn, known = nodes) {
@@ -148,6 +151,51 @@ test('cluster history: nodes that missed different writes do not agree', async (
   await notes.create(['c', 'd']);
   standIn.elect(1);
   await assert.rejects(openService(t, standIn), refuses(standIn, 1));
+});
+
+test('cluster history: a majority that missed a write is refused', async (t) => {
+  const { standIn, notes } = await start(t);
+  standIn.fillDisk(1);
+  standIn.fillDisk(2);
+  await notes.create(['a', 'b']);
+  // The one node that has it is in the minority: nobody can tell whether it has all writes.
+  for (const leader of [1, 2, 0]) {
+    standIn.elect(leader);
+    await assert.rejects(openService(t, standIn), refuses(standIn, leader));
+  }
+});
+
+test('cluster history: a service that only reads notices that its leader has failed', async (t) => {
+  const { standIn, notes, warnings } = await start(t);
+  const other = await openService(t, standIn);
+  await notes.create(['a', 'b']);
+  standIn.fillDisk(0);
+  await assert.rejects(other.notes.create(['c', 'd']), DatabaseUncertain);
+  limitCluster(t, { recheckMs: 0 });
+  await until(() => notes.read(1).then(() => false, refuses(standIn, 0)));
+  assert.ok(warnings.some((warning) => warning.includes(`the leader ${standIn.nodes[0]} `)));
+});
+
+test('cluster history: a node that does not lead is named soon', async (t) => {
+  const { standIn, notes, warnings } = await start(t);
+  standIn.fillDisk(2);
+  await notes.create(['a', 'b']);
+  assert.deepEqual(warnings, []);
+  limitCluster(t, { recheckMs: 0 });
+  await notes.create(['c', 'd']);
+  await until(() => warnings.length > 0);
+  assert.match(warnings.join(), new RegExp(`^the node ${standIn.nodes[2]} does not have`));
+  assert.equal(await notes.create(['e', 'f']), 3);
+});
+
+test('cluster history: silent nodes do not stop a leader that is proven', async (t) => {
+  const { standIn, notes } = await start(t);
+  await notes.create(['a', 'b']);
+  standIn.silence(1);
+  standIn.silence(2);
+  limitCluster(t, { recheckMs: 0 });
+  for (let round = 0; round < 20; round += 1) await notes.read(1);
+  assert.equal(await notes.create(['c', 'd']), 2);
 });
 
 test('cluster history: a silent node does not matter, a majority does', async (t) => {

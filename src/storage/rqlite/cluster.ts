@@ -27,6 +27,8 @@ export const CLUSTER_LIMITS = {
   comparisonMs: 5_000,
   /** After such a time without an answer, another node may have led meanwhile, unnoticed. */
   quietMs: 500,
+  /** How often the nodes are compared while there are requests. */
+  recheckMs: 5_000,
   /** For how long a leader that has missed writes is not asked again. */
   refusalMs: 1_000,
   bytesPerMs: 256,

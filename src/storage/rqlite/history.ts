@@ -72,6 +72,7 @@ export class History {
   /** The leadership and the distance for which the leader is proven. */
   #proven: { readonly leadership: number; readonly distance: number } | undefined;
   #provenAtMs = 0;
+  #comparedAtMs = 0;
   /** The last batch that was acknowledged. */
   #last = { id: '', number: 0 };
   #proof: Promise<void> | undefined;
@@ -91,12 +92,14 @@ export class History {
   ): Promise<Answer> {
     for (;;) {
       this.#refuseAgain();
-      const isQuiet = performance.now() - this.#provenAtMs > CLUSTER_LIMITS.quietMs;
+      const sentAtMs = performance.now();
+      const isQuiet = sentAtMs - this.#provenAtMs > CLUSTER_LIMITS.quietMs;
       const reply = await send();
       // A later proof covers the read: as long as a node leads, what it had before is the same.
       if (isQuiet || reply.leadership !== this.#proven?.leadership) await this.prove();
       if (reply.leadership === this.#proven?.leadership) {
-        this.#provenAtMs = performance.now();
+        this.#provenAtMs = Math.max(this.#provenAtMs, sentAtMs);
+        this.#recheckLater();
         return reply;
       }
     }
@@ -121,10 +124,15 @@ export class History {
     // Not a number if the batch was repeated.
     let number = Number(results[0]?.last_insert_id);
     const distance = Number(index) - number;
+    const before = this.#refusal;
     if (distance !== this.#proven?.distance) number = await this.#compare(id, node);
+    // Another batch has found a fault meanwhile.
+    if (this.#refusal && this.#refusal !== before) throw this.#refusal;
+    this.#refusal = undefined;
     this.#proven = { leadership, distance };
     this.#provenAtMs = performance.now();
     this.#last = { id, number };
+    this.#recheckLater();
   }
 
   /** Forgets the proof, because the leader has failed on a batch. */
@@ -144,8 +152,26 @@ export class History {
     await this.accept(id, reply);
   }
 
-  /** Compares the nodes at a batch; resolves with its number if a majority has the same chain. */
-  async #compare(id: string, leader: string): Promise<number> {
+  /** Compares the nodes now and then, because a node may miss a batch of another service. */
+  #recheckLater(): void {
+    if (performance.now() - this.#comparedAtMs < CLUSTER_LIMITS.recheckMs) return;
+    this.#comparedAtMs = performance.now();
+    // A fault that it finds is kept as the refusal; without an answer, it finds none.
+    void this.#recheck().catch(() => {});
+  }
+
+  async #recheck(): Promise<void> {
+    const id = randomUUID();
+    const reply = await this.#cluster.send(EXECUTE, beginBatch(id));
+    if (failureOf(reply).error === undefined) await this.#compare(id, reply.node, false);
+  }
+
+  /**
+   * Compares the nodes at a batch; resolves with its number if a majority has the same chain, and
+   * nobody has more batches: a node can only miss some. Without `mustAgree`, silence is no fault.
+   */
+  async #compare(id: string, leader: string, mustAgree = true): Promise<number> {
+    this.#comparedAtMs = performance.now();
     const { nodes } = this.#cluster;
     const majority = Math.floor(nodes.length / 2) + 1;
     const { comparisonMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
@@ -160,6 +186,13 @@ export class History {
         const row = others[place];
         return own && row && row.chain !== own.chain;
       });
+      const ahead = nodes.filter(
+        (_, place) => own && Number(others[place]?.number) > Number(own.number),
+      );
+      if (ahead.length > 0) {
+        void this.#cluster.replaceLeader(leader);
+        throw this.#refuse(leader, `has fewer writes than ${ahead.join(' and ')}`);
+      }
       if (own && others.filter((row) => row?.chain === own.chain).length >= majority) {
         if (own.lacks_last === 1) throw this.#refuse(leader, 'lacks writes of this service');
         this.#suspect(differing);
@@ -169,8 +202,9 @@ export class History {
         void this.#cluster.replaceLeader(leader);
         throw this.#refuse(leader, `does not have the data of ${differing.join(' and ')}`);
       }
-      if (performance.now() + pauseMs > deadline)
-        throw this.#refuse(leader, 'cannot be compared with a majority of the nodes');
+      const isLate = performance.now() + pauseMs > deadline;
+      if (isLate && !mustAgree) return Number.NaN;
+      if (isLate) throw this.#refuse(leader, 'cannot be compared with a majority of the nodes');
       // Other nodes carry out a batch a moment later.
       await delay(pauseMs);
     }
@@ -190,9 +224,8 @@ export class History {
       throw this.#refusal;
   }
 
-  /** Accepts the leader; warns of other nodes, once each. */
+  /** Warns of nodes that do not lead, once each. */
   #suspect(nodes: readonly string[]): void {
-    this.#refusal = undefined;
     for (const node of nodes.filter((each) => !this.#suspects.includes(each)))
       this.#warn(`the node ${node} does not have the data of the leader; ${REMEDY}`, node);
     this.#suspects = nodes;

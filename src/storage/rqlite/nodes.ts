@@ -10,7 +10,16 @@ export interface Node extends Source {
   readonly url: string;
 }
 
-const SELECT_CHAIN = `SELECT chain FROM notes_server_batches WHERE id = ?1 ->> '$'`;
+/** What a node has carried out up to a batch. */
+export interface Standing {
+  /** How many batches: less than on another node if it has missed some. */
+  readonly number: number;
+  /** The same after the same batches. */
+  readonly chain: string;
+}
+
+const SELECT_STANDING = `
+  SELECT number, chain FROM notes_server_batches WHERE id = ?1 ->> '$'`;
 
 /** The nodes of a cluster. */
 export class Nodes {
@@ -22,11 +31,8 @@ export class Nodes {
     this.all = address.nodes.map((url) => ({ url, read: (each) => this.#read(url, each) }));
   }
 
-  /**
-   * Adds an empty batch. Resolves with a text for each node, the same after the same batches;
-   * undefined if the node does not have it in time.
-   */
-  async standings(): Promise<(string | undefined)[]> {
+  /** Adds an empty batch; resolves with what each of `nodes` has, undefined if not in time. */
+  async standings(nodes = this.all): Promise<(Standing | undefined)[]> {
     const id = randomUUID();
     const { error } = failureOf(await this.#cluster.send(EXECUTE, beginBatch(id)));
     if (error?.startsWith('no such table')) throw new DatabaseUnusable('it is empty');
@@ -34,18 +40,18 @@ export class Nodes {
     if (error !== undefined && error !== DONE_ERROR)
       throw new DatabaseUnusable(`its leader fails: ${error}`);
     const deadline = performance.now() + CLUSTER_LIMITS.clusterMs;
-    return Promise.all(this.all.map((node) => this.#standingOf(node, id, deadline)));
+    return Promise.all(nodes.map((node) => this.#standingOf(node, id, deadline)));
   }
 
   [Symbol.dispose](): void {
     this.#cluster.close();
   }
 
-  async #standingOf({ read }: Node, id: string, deadline: number): Promise<string | undefined> {
+  async #standingOf({ read }: Node, id: string, deadline: number): Promise<Standing | undefined> {
     for (;;) {
-      const statement = { sql: SELECT_CHAIN, parameter: JSON.stringify(id) };
+      const statement = { sql: SELECT_STANDING, parameter: JSON.stringify(id) };
       const [row] = await read(statement).catch(() => []);
-      if (row) return String(row.chain);
+      if (row) return { number: Number(row.number), chain: String(row.chain) };
       if (performance.now() > deadline) return undefined;
       await delay(CLUSTER_LIMITS.maxPauseMs);
     }

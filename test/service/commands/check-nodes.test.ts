@@ -64,6 +64,20 @@ test('check: names a node that has missed writes, and the records', async (t) =>
   assert.ok(stdout.startsWith(`${db}: ${standIn.nodes[2]} has missed writes: `), stdout);
 });
 
+test('check: trusts the node with most writes, not the first or most of them', async (t) => {
+  const { standIn, table, faults } = await start(t);
+  standIn.fillDisk(0);
+  standIn.fillDisk(1);
+  await table.create(['e', 'f']).catch(() => {});
+  const remedy = 'empty a node that has missed writes, and let it join again when it has room';
+  const missed = [0, 1].map((node) => `node ${node} has missed writes: ${remedy}`);
+  const differs = [0, 1].map((node) => `node ${node} differs in note 3`);
+  assert.deepEqual(await faults(), [...missed, ...differs]);
+  standIn.silence(1);
+  const silent = 'node 1 does not answer, is far behind, or has no room';
+  assert.deepEqual(await faults(), [missed[0], silent, differs[0]]);
+});
+
 test('check: names records that another program has changed on one node', async (t) => {
   const { standIn, faults } = await start(t);
   for (const id of [2, -5, 99])
