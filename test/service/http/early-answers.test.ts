@@ -101,6 +101,7 @@ test('early answers: the last one, before further requests', async (t) => {
     assert.equal((await sendThenRead(server, tooLarge, others)).status, 413);
 });
 
+const PATIENCE = { timeout: 20_000 };
 const ENDLESS = ['transfer-encoding: chunked'];
 const NO_END = [
   requestText('POST /nothing', ['content-length: 999']),
@@ -127,21 +128,22 @@ async function sendOn(socket: Socket): Promise<void> {
   }
 }
 
-test('early answers: who goes on sending is cut off', async (t) => {
-  const limits = {
-    drainMs: 100,
-    headersTimeoutMs: 200,
-    requestTimeoutMs: 200,
-    checkIntervalMs: 25,
-  };
-  const server = await startBareServer(t, [LARGE], limits);
-  await Promise.all(NO_END.map(async (text) => sendOn(await open(server, text))));
-});
+const SHORT = { headersTimeoutMs: 200, requestTimeoutMs: 200, checkIntervalMs: 25 };
+const LONG_MS = 600_000;
 
-test('early answers: who goes on sending does not hold up a stop', async (t) => {
+for (const [what, limits] of Object.entries({
+  long: { drainMs: 100 },
+  much: { drainMs: LONG_MS, drainBytes: 1_000 },
+}))
+  test(`early answers: who goes on sending too ${what} is cut off`, PATIENCE, async (t) => {
+    const server = await startBareServer(t, [LARGE], { ...SHORT, ...limits });
+    await Promise.all(NO_END.map(async (text) => sendOn(await open(server, text))));
+  });
+
+test('early answers: who goes on sending does not hold up a stop', PATIENCE, async (t) => {
   const gate = createGate();
   const slow = textRoute('GET', '/slow', () => gate.passed.then(() => 'slow'));
-  const limits = { drainMs: 60_000, closeMs: 60_000, graceMs: 50 };
+  const limits = { drainMs: LONG_MS, closeMs: 30_000, graceMs: 50 };
   const server = await startBareServer(t, [LARGE, slow], limits);
   const late = open(server, requestText('GET /slow', ENDLESS));
   const sockets = await Promise.all(NO_END.map((text) => open(server, text)));
