@@ -23,9 +23,6 @@ const FOUND: Readonly<Record<string, string>> = {
   '\ufeff': 'a byte order mark',
 };
 
-const REPLACEMENT = '\ufffd';
-const REPLACEMENT_BYTES = '\xef\xbf\xbd';
-
 /** Says where in its source a text ends. Columns are code points, counted from 1. */
 export type Place = (text: string) => string;
 
@@ -45,15 +42,12 @@ export function placeAfter(before: Buffer): Place {
 
 /** Returns the index of the first character of `text` that stands for bytes not in UTF-8. */
 export function firstReplaced(bytes: Buffer, text: string): number {
-  let index = text.indexOf(REPLACEMENT);
-  let position = Buffer.byteLength(text.slice(0, index));
-  // The same character may have been sent.
-  while (bytes.toString('latin1', position, position + 3) === REPLACEMENT_BYTES) {
-    const next = text.indexOf(REPLACEMENT, index + 1);
-    position += Buffer.byteLength(text.slice(index, next));
-    index = next;
-  }
-  return index;
+  // U+FFFD may have been sent as well, so look for the first difference.
+  const encoded = Buffer.from(text);
+  let end = encoded.findIndex((byte, index) => byte !== bytes[index]);
+  // The bytes of a character that is cut off may begin like those of U+FFFD.
+  while (((encoded[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return encoded.toString('utf8', 0, end).length;
 }
 
 /** Returns the index of the first fault and a description, which quotes one character at most. */

@@ -73,6 +73,25 @@ test('JSON: the table of texts', (t) => {
   assert.ok(count >= 300);
 });
 
+test('JSON: a fault is placed in a text of up to 262,144 UTF-16 units', () => {
+  for (const [before, fault, what] of [
+    [
+      '["',
+      Buffer.from('\n'),
+      /JSON at line 1, column 262144: expected the rest of a string, found/,
+    ],
+    ['["\ufffd', Buffer.from([0xff]), /UTF-8 at line 1, column 262144\.$/],
+    // It begins like U+FFFD.
+    ['["\ufffd', Buffer.from([0xef, 0xbf]), /UTF-8 at line 1, column 262144\.$/],
+  ] as const) {
+    const longest = before.padEnd(262_143, '\ufffd');
+    const textOf = (valid: string) => Buffer.concat([Buffer.from(valid), fault]);
+    assert.match(assertRefused(textOf(longest), 'placed').message, what);
+    const { message } = assertRefused(textOf(`${longest}x`), 'not placed');
+    assert.match(message, /^The body is not valid (?:JSON|UTF-8)\.$/);
+  }
+});
+
 test('JSON: brackets and floats between levels do not confuse the limit of nesting', () => {
   for (const [open, close] of [
     ['["[[{{\\"[",', ']'],
