@@ -1,5 +1,4 @@
 // The embedded engine: SQLite in a file. One connection writes; others read at the same time.
-import { constants } from 'node:fs';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
 import {
@@ -15,7 +14,7 @@ import {
 import { companionsOf } from './files.ts';
 import { hasForeignLog, refuseForeignLog, setAside } from './foreign-log.ts';
 import { OpenFiles } from './open-files.ts';
-import { isProtected, unusable } from './unusable.ts';
+import { refuseReadOnly, unusable } from './unusable.ts';
 import { openWalIndex, type WalIndex } from './wal-index.ts';
 
 const MEMORY = ':memory:';
@@ -55,9 +54,7 @@ export async function openSqlite(
     if (path !== MEMORY && onForeignLog && hasForeignLog(path))
       onForeignLog(setAside(companionsOf(path)[0]));
     if (path !== MEMORY) refuseForeignLog(path);
-    // SQLite could not remove the log that it creates beside a read-only file.
-    if (isProtected(path, constants.W_OK) && !isProtected(path, constants.R_OK))
-      throw new DatabaseUnusable('it is read-only');
+    refuseReadOnly(path);
     const writer = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
     connections.push(writer);
     if (alone) await writer.execute(KEEP_LOCKS);

@@ -15,7 +15,7 @@ import {
 } from './connection.ts';
 import { companionsOf, identityOf } from './files.ts';
 import { refuseForeignLog } from './foreign-log.ts';
-import { codeOf, isProtected, unusable } from './unusable.ts';
+import { codeOf, isProtected, refuseReadOnly, unusable } from './unusable.ts';
 
 type OpenFile = Pick<Database, 'read' | 'close'>;
 
@@ -45,7 +45,7 @@ export function openShared(path: string): Promise<OpenFile> {
 /** Opens a file to change it; rejects if somebody uses it, and as {@link openToInspect} does. */
 export function openAlone(path: string): Promise<OpenFile> {
   const pragmas = `${KEEP_LOCKS}; ${WRITER_PRAGMAS}; ${TAKE_WRITE_LOCK}`;
-  return openExisting(path, () => openConnection(path, sqlite3.OPEN_READWRITE), pragmas);
+  return openExisting(path, () => openToWrite(path), pragmas);
 }
 
 /** Whether another process has opened the file. If not, a log that is left is written into it. */
@@ -54,6 +54,11 @@ export async function isInUse(path: string): Promise<boolean> {
   if (file instanceof Error) return codeOf(file.cause) === 'SQLITE_BUSY';
   await file?.close();
   return false;
+}
+
+async function openToWrite(path: string): Promise<Connection> {
+  refuseReadOnly(path);
+  return openConnection(path, sqlite3.OPEN_READWRITE);
 }
 
 async function openExisting(
@@ -98,7 +103,7 @@ async function openUnchanging(path: string): Promise<OpenFile> {
 /** Locks a file, unless it is damaged, until the returned function is called. */
 export async function lockToReplace(path: string): Promise<() => Promise<void>> {
   refuseForeignLog(path);
-  const connection = await openConnection(path, sqlite3.OPEN_READWRITE).catch((error) => {
+  const connection = await openToWrite(path).catch((error) => {
     throw unusable(path, error);
   });
   const identity = identityOf(path);

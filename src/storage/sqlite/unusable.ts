@@ -76,6 +76,13 @@ export function isProtected(path: string, mode: number): boolean {
   }
 }
 
+/** Throws if a file may be read but not written: SQLite could not remove the log it creates. */
+export function refuseReadOnly(path: string): void {
+  const { R_OK, W_OK } = fs.constants;
+  if (isProtected(path, W_OK) && !isProtected(path, R_OK))
+    throw new DatabaseUnusable('it is read-only');
+}
+
 /** Whether there is a device, a pipe or a socket at `path`, which SQLite may open. */
 function isSpecial(path: string): boolean {
   try {

@@ -184,11 +184,19 @@ for (const { name, journal, fileMode, folderMode } of [
     const path = newPath(user.folder);
     await writeGoodFile(path, t);
     await writeForeignFile(path, `PRAGMA journal_mode = ${journal}`);
+    const backup = join(user.folder, 'backup.db');
+    await writeGoodFile(backup, t);
+    chmodSync(backup, 0o644);
     chmodSync(path, fileMode);
     chmodSync(dirname(path), folderMode);
-    await assertLeftAlone(path, async () =>
-      assertRefused(await runCommand(t, argumentsFor(path), user), 1, /read-only/),
-    );
+    await assertLeftAlone(path, async () => {
+      for (const args of [
+        argumentsFor(path),
+        ['check', path, '--repair'],
+        ['restore', backup, '--db', path, '--force'],
+      ])
+        assertRefused(await runCommand(t, args, user), 1, /: it is read-only\n$/);
+    });
 
     chmodSync(path, 0o666);
     chmodSync(dirname(path), 0o777);
