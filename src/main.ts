@@ -73,7 +73,7 @@ async function run(command: Command): Promise<void> {
       process.removeAllListeners('SIGHUP');
       const streams = { input: process.stdin, write: writeOutput, screen };
       const { lines, hasFailed } = await command.run(command.input, streams);
-      for (const line of lines) if (line !== undefined) process.stdout.write(`${line}\n`);
+      for (const line of lines) if (line !== undefined) await writeOutput(`${line}\n`);
       if (hasFailed) process.exitCode = EXIT_FAILURE;
       return;
     }

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { loadKeys } from '../../../src/guards/keys.ts';
 import { assertRefused, LAUNCHER, runCommand } from '../../support/command.ts';
+import { newFile, openDatabase } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 
 test('key: prints a line with 256 random bits, which the file of keys takes', async (t) => {
@@ -65,6 +66,18 @@ test('key: appended to any file, it is a key of its own, and so is the last one'
       );
     assert.equal(keys?.entries.length, names.length);
   }
+});
+
+test('key: a line that cannot be written is an error, as for other commands', {
+  skip: !existsSync('/dev/full'),
+}, async (t) => {
+  const db = newFile(t);
+  await (await openDatabase(t, db)).close();
+  for (const args of ['key', `check '${db}'`, `export --db '${db}'`])
+    await assert.rejects(
+      promisify(execFile)('sh', ['-c', `'${process.execPath}' '${LAUNCHER}' ${args} > /dev/full`]),
+      { code: 1, stderr: /^notes-server: ENOSPC: no space left on device, write\n$/ },
+    );
 });
 
 test('key: wrong options are refused in the words of the file', async (t) => {
