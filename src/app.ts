@@ -36,7 +36,12 @@ import {
   DatabaseUncertain,
   ReadTooSlow,
 } from './storage/database.ts';
-import { createIndexes, IndexBehind, type SearchIndexes } from './storage/index/search-index.ts';
+import {
+  createIndexes,
+  IndexBehind,
+  IndexFull,
+  type SearchIndexes,
+} from './storage/index/search-index.ts';
 import { SlowReads, WaitedTooLong } from './storage/lists/slow-reads.ts';
 import { openStorage } from './storage/open.ts';
 import { createLinks } from './storage/records/links.ts';
@@ -219,6 +224,8 @@ const OVERLOADED = unavailable('Too many requests are waiting.', { heldBack: tru
 const LATE = unavailable('Other searches have taken too long. Try again later.');
 const TOO_SLOW = unavailable('The list takes too long to find. Ask for less, or try again later.');
 
+const INDEX_FULL = 'The disk is full: the search index cannot follow the notes; other reads go on.';
+
 const UNCERTAIN =
   'The database did not confirm this write; it may still be carried out. ' +
   'Repeat it with the same idempotency-key or if-match, or see the guide to clusters.';
@@ -234,6 +241,7 @@ function toProblem(error: unknown): Problem | undefined {
   if (error instanceof DatabaseUncertain) return unavailable(UNCERTAIN, { cause: error });
   if (error instanceof DatabaseFull)
     return unavailable('The disk is full: writes are refused, reads go on.', { cause: error });
+  if (error instanceof IndexFull) return unavailable(INDEX_FULL, { cause: error });
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', { cause: error });
 }

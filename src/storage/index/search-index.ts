@@ -4,7 +4,7 @@ import type { Resource, Searchable } from '../../resources/resource.ts';
 import { SEARCHABLE } from '../../resources/resources.ts';
 import { Batcher } from '../batches/batcher.ts';
 import { createWriter, type Run, type Write, type WriterOptions } from '../batches/writer.ts';
-import { type Database, StorageError } from '../database.ts';
+import { type Database, DatabaseFull, StorageError } from '../database.ts';
 import {
   createIndexKinds,
   createStepReader,
@@ -25,6 +25,9 @@ export class IndexBehind extends StorageError {
     this.retryAfterS = Math.max(1, Math.min(Math.ceil(ms / 1_000), MAX_RETRY_S));
   }
 }
+
+/** There is no room for what searches need in the index. */
+export class IndexFull extends StorageError {}
 
 /** Estimates of longer times are too rough. */
 const MAX_RETRY_S = 60;
@@ -170,7 +173,8 @@ export class SearchIndex {
     try {
       while ((pauseMs === 0 || this.#isUrgent) && !this.#isClosing) pauseMs = await this.#proceed();
     } catch (error) {
-      this.#reject(error);
+      const isFull = error instanceof DatabaseFull;
+      this.#reject(isFull ? new IndexFull(error.message, { cause: error }) : error);
       pauseMs = INDEX_TIMES.delayMs;
     }
     if (this.#isClosing) this.#reject(new IndexBehind(this.#backlogMs));

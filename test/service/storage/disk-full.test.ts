@@ -6,7 +6,12 @@ import sqlite3 from 'sqlite3';
 import { newFile } from '../../support/databases.ts';
 import type { Answer } from '../../support/http.ts';
 import { type Service, startService } from '../../support/service.ts';
-import { assertUnavailable, DISK_FULL, isHealthy } from '../../support/storage-faults.ts';
+import {
+  assertUnavailable,
+  DISK_FULL,
+  INDEX_FULL,
+  isHealthy,
+} from '../../support/storage-faults.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
 interface Cramped {
@@ -42,8 +47,10 @@ async function withFewPages(test: TestContext): Promise<Cramped> {
 /** Asserts that without room writes are 503 and reads go on, and that all works afterwards. */
 async function runOutOfRoom({ service, makeRoom }: Cramped): Promise<void> {
   const kept: Answer[] = [];
-  const post = () =>
-    service.request('POST', '/notes', { json: { title: 'a', body: 'x'.repeat(30_000) } });
+  // The index of so many words does not fit into what is left.
+  const body = Array.from({ length: 4_000 }, (_, index) => `word${index}`).join(' ');
+  const post = () => service.request('POST', '/notes', { json: { title: 'a', body } });
+  const search = () => service.request('GET', '/notes?q=word1');
 
   let refused: Answer | undefined;
   for (let count = 0; count < 100 && !refused; count += 1) {
@@ -63,6 +70,7 @@ async function runOutOfRoom({ service, makeRoom }: Cramped): Promise<void> {
     assert.equal((await service.request('GET', String(headers.location))).text, text);
   }
   assert.equal((await service.request('GET', '/notes')).json.total, kept.length);
+  assertUnavailable(await search(), INDEX_FULL);
   // Out of rotation, it could serve no reads.
   assert.equal((await service.request('GET', '/readyz')).status, 200);
   await assertSound(service.file);
@@ -71,6 +79,7 @@ async function runOutOfRoom({ service, makeRoom }: Cramped): Promise<void> {
   assert.equal((await post()).status, 201);
   assert.equal((await service.request('DELETE', '/notes/1')).status, 204);
   assert.equal((await service.request('GET', '/notes')).json.total, kept.length);
+  assert.equal((await search()).json.total, kept.length);
   assert.ok(await isHealthy(service));
   await assertSound(service.file);
 }
