@@ -97,12 +97,18 @@ export class Mirror {
       try {
         if (this.#isPaused) await delay(RETRY_MS);
         else if (this.#cursor === undefined) await this.#begin();
-        else await attempt(() => (oneIn(2) ? this.#followPages() : this.#followStream()));
+        else await attempt(() => (this.#takesPages() ? this.#followPages() : this.#followStream()));
       } catch (error) {
         if (!(error instanceof Expired)) throw error;
         this.#cursor = undefined;
       }
     }
+  }
+
+  /** By chance, once there were changes in both ways. */
+  #takesPages(): boolean {
+    const { stream, page } = this.counts;
+    return stream > 0 && (page === 0 || oneIn(2));
   }
 
   /** Takes the cursor first, so that it misses no change of what it then reads. */
