@@ -93,7 +93,7 @@ export class HttpServer {
     await this.#acceptBacklog();
     // http.Server.close() would close connections while their responses are being flushed.
     const closed = new Promise<void>((resolve) => {
-      // The server of Bun is none of node:net.
+      // Bun's HTTP server is not a server of node:net.
       const closer: NetServer = isNetServer(this.#server) ? NetServer.prototype : this.#server;
       closer.close.call(this.#server, () => resolve());
     });

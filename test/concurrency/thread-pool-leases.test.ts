@@ -18,7 +18,7 @@ import {
 
 const LIMITS = { idleMs: 1_000, growMs: 50 };
 
-/** A pool that has served a request with so many threads, which are idle now. */
+/** A pool that has served one request with `threads` threads, which are idle now. */
 async function usedPool(t: TestContext, threads: number, maxThreads = 8) {
   const clock = stopTime(t);
   const pool = startPool(t, { ...LIMITS, maxThreads });

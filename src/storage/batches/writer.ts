@@ -52,7 +52,7 @@ export interface Run {
   readonly rows: Values[];
 }
 
-/** A row, a link, and the statements of a write with links take as long as so many characters. */
+/** The cost of a row or link, and of the statements of a write with links, in characters. */
 const ROW_SIZE = 256;
 const LINKED_SIZE = 8_192;
 /** The largest write leaves room in its batch, so that small ones need not wait. */

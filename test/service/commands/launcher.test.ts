@@ -69,7 +69,7 @@ test('launcher: a fresh clone, and a build without its packages, need npm ci', a
 });
 
 test('launcher: an older Node is told what it takes before anything is loaded', async (t) => {
-  // Without dist/, a version that will do gets as far as to miss it.
+  // There is no dist/: a version that is new enough fails only there.
   const parts = launcherOf(treeOf(t));
   const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const needed = engines.node.replace('>=', '');

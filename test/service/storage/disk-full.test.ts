@@ -47,7 +47,7 @@ async function withFewPages(test: TestContext): Promise<Cramped> {
 /** Asserts that without room writes are 503 and reads go on, and that all works afterwards. */
 async function runOutOfRoom({ service, makeRoom }: Cramped): Promise<void> {
   const kept: Answer[] = [];
-  // The index of so many words does not fit into what is left.
+  // The words of this note do not fit on the disk.
   const body = Array.from({ length: 4_000 }, (_, index) => `word${index}`).join(' ');
   const post = () => service.request('POST', '/notes', { json: { title: 'a', body } });
   const search = () => service.request('GET', '/notes?q=word1');
