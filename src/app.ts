@@ -27,6 +27,7 @@ import { problemRoutes } from './routes/problems.ts';
 import { recordRoutes } from './routes/records.ts';
 import { QueueFull } from './storage/batches/batcher.ts';
 import { FreshMemory } from './storage/batches/fresh-memory.ts';
+import { type CommitObserver, createWriter } from './storage/batches/writer.ts';
 import { ChangeFeed } from './storage/changes/feed.ts';
 import {
   type Database,
@@ -36,12 +37,7 @@ import {
   DatabaseUncertain,
   ReadTooSlow,
 } from './storage/database.ts';
-import {
-  createIndexes,
-  IndexBehind,
-  IndexFull,
-  type SearchIndexes,
-} from './storage/index/search-index.ts';
+import { IndexBehind, IndexFull, SearchIndexes } from './storage/index/search-index.ts';
 import { SlowReads, WaitedTooLong } from './storage/lists/slow-reads.ts';
 import { openStorage } from './storage/open.ts';
 import { createLinks } from './storage/records/links.ts';
@@ -189,17 +185,15 @@ export class App {
     const meters = this.#metrics?.meters;
     const feed = new ChangeFeed(database);
     this.#feed = feed;
-    this.#indexes = createIndexes(database, {
-      meter: meters?.write,
-      memory,
-      onWritten: () => feed.beginRoundSoon(),
-    });
     // All tables share both: writes of all kinds form batches, and slow reads have one limit.
-    const { write } = this.#indexes;
+    const observers: CommitObserver[] = [memory, { end: () => feed.beginRoundSoon() }];
+    const write = createWriter(database, observers, meters?.write);
+    this.#indexes = new SearchIndexes(database, write);
+    observers.push(this.#indexes);
     const lane = new SlowReads(meters?.page, database.patienceMs);
     const tables = new Map<Resource, Table>();
     for (const resource of RESOURCES) {
-      const parts = { meters, index: this.#indexes.of(resource), memory, lane };
+      const parts = { meters, index: this.#indexes?.of(resource), memory, lane };
       tables.set(resource, new Table(resource, database, write, parts));
     }
     return [

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { notes as resource } from '../../src/resources/notes.ts';
 import { indexedText } from '../../src/search/words.ts';
+import { type CommitObserver, createWriter } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { createIndexes, INDEX_TIMES } from '../../src/storage/index/search-index.ts';
+import { INDEX_TIMES, SearchIndexes } from '../../src/storage/index/search-index.ts';
 import { change, overhear, rows, withNumbers } from './databases.ts';
 import type { Ends } from './engine.ts';
 import type { Engine } from './engines.ts';
@@ -16,13 +17,22 @@ export function setIndexTimes(test: Ends, times: Partial<typeof INDEX_TIMES>): v
   test.after(() => Object.assign(INDEX_TIMES, before));
 }
 
+/** Returns the indexes of a database, and the writer that they observe. */
+function createIndexes(database: Database) {
+  const observers: CommitObserver[] = [];
+  const write = createWriter(database, observers);
+  const indexes = new SearchIndexes(database, write);
+  observers.push(indexes);
+  return { indexes, write };
+}
+
 /** Starts an index of the notes on `database`, which is closed at the end of the test. */
 export function startIndex(t: Ends, database: Database) {
-  const indexes = createIndexes(database);
+  const { indexes, write } = createIndexes(database);
   t.after(() => indexes.close());
   const index = indexes.of(resource);
   assert.ok(index);
-  const notes = tableOf(resource, database, indexes.write);
+  const notes = tableOf(resource, database, write);
   return { index, notes, close: () => indexes.close() };
 }
 
@@ -56,7 +66,7 @@ export const LONG_BODY = `replace(hex(zeroblob(2000)), '00', '${'word'.repeat(25
 
 /** Brings the index of the notes up to date, as a search does. */
 export async function bringUpToDate(database: Database): Promise<void> {
-  const indexes = createIndexes(database);
+  const { indexes } = createIndexes(database);
   try {
     await indexes.of(resource)?.catchUp();
   } finally {

@@ -33,6 +33,8 @@ export class FreshMemory {
   readonly #maxBytes: number;
   #entries: LRUCache<string, Kept>;
   #revision: string | undefined;
+  /** The revision before the transaction that is running. */
+  #before: string | undefined;
   #isCommitting = false;
   #wasFresh: boolean | undefined;
   #isInRun = false;
@@ -104,21 +106,16 @@ export class FreshMemory {
     return this.find<Value>(VOLATILE, key) ?? this.#load(key, load);
   }
 
-  /** Runs a transaction. `changesOf` returns [] if perhaps none was made, undefined if unknown. */
-  async commit<Result>(
-    transact: () => Promise<Result>,
-    changesOf: (result: Result) => readonly Change[] | undefined,
-  ): Promise<Result> {
-    const before = this.check();
-    let result: Result;
+  /** Must be called before a transaction of this process, and {@link end} after it. */
+  begin(): void {
+    this.#before = this.check();
     this.#isCommitting = true;
-    try {
-      result = await transact();
-    } finally {
-      this.#isCommitting = false;
-    }
-    if (before !== undefined) this.#advance(before, changesOf(result));
-    return result;
+  }
+
+  /** Takes the changes of a transaction: [] if perhaps none was made, undefined if unknown. */
+  end(_: unknown, changes: readonly Change[] | undefined): void {
+    this.#isCommitting = false;
+    if (this.#before !== undefined) this.#advance(this.#before, changes);
   }
 
   async #load<Value extends Kept>(key: string, load: Load<Value>): Promise<Value> {

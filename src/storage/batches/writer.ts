@@ -5,7 +5,7 @@ import type { FieldValue } from '../../resources/resource.ts';
 import type { Database, Row, Statement } from '../database.ts';
 import { KeyClock } from '../records/answered-keys.ts';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from './batcher.ts';
-import { type Change, type FreshMemory, NO_MEMORY } from './fresh-memory.ts';
+import type { Change } from './fresh-memory.ts';
 
 /** A row as a statement unpacks it; null stands for a value that is not given. */
 export type Values = readonly (FieldValue | null)[];
@@ -58,18 +58,19 @@ const LINKED_SIZE = 8_192;
 /** The largest write leaves room in its batch, so that small ones need not wait. */
 const MAX_SIZE = 0.75 * BATCH_LIMITS.batchSize;
 
-/** Who else takes part in writing. */
-export interface WriterOptions {
-  readonly meter?: BatchMeter | undefined;
-  readonly memory?: FreshMemory | undefined;
-  /** Called after each transaction, also a failed one, with what it has written. */
-  readonly onWritten?: (runs: readonly Run[]) => void;
+/** Observes the transactions of a writer. */
+export interface CommitObserver {
+  /** Called right before a transaction. */
+  begin?(): void;
+  /** Called after it, also if it failed; `changes` is undefined if its changes are unknown. */
+  end(runs: readonly Run[], changes: readonly Change[] | undefined): void;
 }
 
-/** Returns the writer of `database`, which rejects as the batcher does. */
+/** Returns the writer of `database`, which rejects as the batcher does. Observers may be added. */
 export function createWriter(
   database: Database,
-  { meter, memory = NO_MEMORY, onWritten }: WriterOptions = {},
+  observers: readonly CommitObserver[] = [],
+  meter?: BatchMeter,
 ): Write {
   const clock = new KeyClock();
   const writer = randomUUID();
@@ -83,7 +84,9 @@ export function createWriter(
     const statements = clock.corrections();
     let next = statements.length;
     for (const run of runs) addStatements(statements, run, now);
-    const transact = async () => {
+    let changes: readonly Change[] | undefined;
+    for (const each of observers) each.begin?.();
+    try {
       const all = await database.transact(batchId, statements);
       clock.accept();
       const outcomes: unknown[] = [];
@@ -94,13 +97,11 @@ export function createWriter(
         const rows = (next === first + 1 ? all[first] : all.slice(first, next).flat()) ?? [];
         outcomes.push(...kind.outcomes(writes, rows));
       }
+      changes = changesOf(items, outcomes);
       return outcomes;
-    };
-    try {
-      return await memory.commit(transact, (outcomes) => changesOf(items, outcomes));
     } finally {
       // A failed transaction may have been committed, too.
-      onWritten?.(runs);
+      for (const each of observers) each.end(runs, changes);
     }
   }
 

@@ -3,7 +3,7 @@
 import type { Resource, Searchable } from '../../resources/resource.ts';
 import { SEARCHABLE } from '../../resources/resources.ts';
 import { Batcher } from '../batches/batcher.ts';
-import { createWriter, type Run, type Write, type WriterOptions } from '../batches/writer.ts';
+import type { CommitObserver, Run, Write } from '../batches/writer.ts';
 import { type Database, DatabaseFull, StorageError } from '../database.ts';
 import {
   createIndexKinds,
@@ -54,27 +54,27 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** The indexes of all resources that can be searched. */
-export type SearchIndexes = ReturnType<typeof createIndexes>;
+/** The indexes of all resources that can be searched. They must observe `write`. */
+export class SearchIndexes implements CommitObserver {
+  readonly #indexes: ReadonlyMap<Resource, SearchIndex>;
 
-/** Returns the {@link SearchIndexes} and the `write` that they observe; see `createWriter`. */
-export function createIndexes(database: Database, options: WriterOptions = {}) {
-  const indexes = new Map<Resource, SearchIndex>();
-  const write = createWriter(database, {
-    ...options,
-    onWritten: (runs) => {
-      options.onWritten?.(runs);
-      for (const index of indexes.values()) index.noticeWrites(runs);
-    },
-  });
-  for (const each of SEARCHABLE) indexes.set(each, new SearchIndex(each, database, write));
-  return {
-    write,
-    of: (resource: Resource) => indexes.get(resource),
-    async close(): Promise<void> {
-      for (const index of indexes.values()) await index.close();
-    },
-  };
+  constructor(database: Database, write: Write) {
+    this.#indexes = new Map(
+      SEARCHABLE.map((each) => [each, new SearchIndex(each, database, write)]),
+    );
+  }
+
+  of(resource: Resource): SearchIndex | undefined {
+    return this.#indexes.get(resource);
+  }
+
+  end(runs: readonly Run[]): void {
+    for (const index of this.#indexes.values()) index.noticeWrites(runs);
+  }
+
+  async close(): Promise<void> {
+    for (const index of this.#indexes.values()) await index.close();
+  }
 }
 
 /** The index of one resource. */
