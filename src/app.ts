@@ -1,13 +1,22 @@
 // The composition root: assembles the service for the command line, the library and the tests.
+
+import { changesRoute } from './changes/feature.ts';
+import { ChangeFeed } from './changes/feed.ts';
 import { isLocal, type Options } from './cli/options.ts';
+import { demonstrationRoutes } from './concurrency/feature.ts';
 import { TASKS } from './concurrency/tasks.ts';
 import { NoThreads, ThreadPool } from './concurrency/thread-pool.ts';
+import { type Documentation, docsRoutes, loadDocumentation } from './docs/feature.ts';
+import { problemRoutes } from './docs/problems.ts';
 import { addressOf, clientNetwork } from './guards/client-address.ts';
+import { keyRoute } from './guards/feature.ts';
 import { createGuard } from './guards/guard.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
+import { healthRoutes, metricsRoute } from './health/feature.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import type { KeyEntry, Sender } from './http/exchange.ts';
 import { HTTP_LIMITS } from './http/limits.ts';
+import type { Bases } from './http/paths.ts';
 import { type Problem, unavailable } from './http/problem.ts';
 import type { Route } from './http/route.ts';
 import { HttpServer } from './http/server.ts';
@@ -16,19 +25,11 @@ import { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
 import { LINKS, RESOURCES } from './resources/resources.ts';
-import { changesRoute } from './routes/changes.ts';
-import { demonstrationRoutes } from './routes/demonstrations.ts';
-import { type Documentation, docsRoutes, loadDocumentation } from './routes/docs.ts';
-import { healthRoutes, metricsRoute } from './routes/health.ts';
-import { keyRoute } from './routes/key.ts';
 import { linkRoutes } from './routes/links.ts';
-import type { Bases } from './routes/paths.ts';
-import { problemRoutes } from './routes/problems.ts';
 import { recordRoutes } from './routes/records.ts';
 import { QueueFull } from './storage/batches/batcher.ts';
 import { FreshMemory } from './storage/batches/fresh-memory.ts';
 import { type CommitObserver, createWriter } from './storage/batches/writer.ts';
-import { ChangeFeed } from './storage/changes/feed.ts';
 import {
   type Database,
   DatabaseDamaged,

@@ -1,8 +1,8 @@
 // The command `check` for a cluster: compares the data of the nodes with each other.
 import { keysOf, type Relation, rowColumnsOf, typeOf } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
-import { CHANGE_COLUMNS } from '../storage/changes/numbers.ts';
 import type { ParsedCluster } from '../storage/location.ts';
+import { CHANGE_COLUMNS } from '../storage/numbers.ts';
 import { openNodes, type StorageOptions } from '../storage/open.ts';
 import { REMEDY } from '../storage/rqlite/history.ts';
 import type { Node, Nodes } from '../storage/rqlite/nodes.ts';

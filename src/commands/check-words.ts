@@ -1,9 +1,9 @@
 // Compares a search index with the texts: indexes part after part again, in a temporary table.
 import { rowColumnsOf, type Searchable, textFieldsOf } from '../resources/resource.ts';
 import { indexedText } from '../search/words.ts';
-import { CHANGES } from '../storage/changes/numbers.ts';
 import type { Source, Statement } from '../storage/database.ts';
 import { isOfTextsSql, stateOf, stateSql } from '../storage/index/steps.ts';
+import { CHANGES } from '../storage/numbers.ts';
 import { isOnPage, type Page, pagesOf } from './pages.ts';
 
 /** The pages in a part. Each part takes a scan of the index, and memory for its words. */

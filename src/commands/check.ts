@@ -10,8 +10,8 @@ import {
   typeOf,
 } from '../resources/resource.ts';
 import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
-import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/changes/numbers.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
+import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
 import { openFile } from '../storage/open.ts';
 import {
   isUnfinished,

@@ -2,7 +2,7 @@
 import { skipSpace } from '../http/body/formats.ts';
 import { keysOf, type Relation, referencesOf, typeOf } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
-import { CHANGES } from '../storage/changes/numbers.ts';
+import { CHANGES } from '../storage/numbers.ts';
 import {
   type Head,
   isEnd,

@@ -1,8 +1,8 @@
 // The command `export`: writes all records as JSON lines, to a file or to the output.
 import { keysOf, type Relation, typeOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
-import { timeSql } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
+import { timeSql } from '../storage/numbers.ts';
 import { openToExport, type StorageOptions } from '../storage/open.ts';
 import { membersSql, ownMembers } from '../storage/records/members.ts';
 import { endLine, headLine } from './export-format.ts';

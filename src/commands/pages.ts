@@ -1,8 +1,8 @@
 // Reads and writes whole databases page by page, so that texts and transactions stay small.
 import { keysOf, type Relation, rowColumnsOf } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
-import { CHANGE_COLUMNS } from '../storage/changes/numbers.ts';
 import type { Source, Statement } from '../storage/database.ts';
+import { CHANGE_COLUMNS } from '../storage/numbers.ts';
 
 /** The limits of a page; its last record may exceed `bytes`. */
 const PAGE = { records: 2_048, bytes: 1_048_576 };

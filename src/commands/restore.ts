@@ -3,8 +3,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { renewGeneration } from '../storage/changes/numbers.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
+import { renewGeneration } from '../storage/numbers.ts';
 import { openFile } from '../storage/open.ts';
 import { lockToReplace } from '../storage/sqlite/existing.ts';
 import { auxiliaryPaths, freePath } from '../storage/sqlite/files.ts';

@@ -2,6 +2,7 @@
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
 import { MAX_BULK_TAGS } from '../contract/generated.js';
 import type { BodyFormat } from '../http/body/formats.ts';
+import { type Ids, notFound } from '../http/paths.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
@@ -9,7 +10,6 @@ import type { Link, Members } from '../resources/resource.ts';
 import type { NewLink } from '../storage/batches/writer.ts';
 import type { MissingEnds } from '../storage/records/compound-writes.ts';
 import type { Links } from '../storage/records/links.ts';
-import { type Ids, notFound } from './paths.ts';
 
 /** Returns the routes of `link`. */
 export function linkRoutes(link: Link, links: Links): Route[] {

@@ -1,6 +1,7 @@
 // The lists of a resource: all records, those of their owner, and those linked to a record.
 import { MessageChannel } from 'node:worker_threads';
 import { endpoint, type Input, parsePathInteger } from '../contract/endpoint.ts';
+import { type Bases, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import { type Resource, textFieldsOf } from '../resources/resource.ts';
@@ -10,7 +11,6 @@ import { type Filter, filtersOf, filterValues } from '../storage/lists/filters.t
 import type { PageRequest } from '../storage/lists/request.ts';
 import type { Table } from '../storage/records/table.ts';
 import { checkListQuery, type ListQuery, linkHeader, orderOf, queryOf } from './list-query.ts';
-import { type Bases, fillTemplate, type Ids, notFound } from './paths.ts';
 import { checkRead, knownCondition, stateHeaders } from './preconditions.ts';
 import { snippetEnds } from './snippets.ts';
 

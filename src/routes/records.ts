@@ -2,6 +2,7 @@
 import { createHash, hash } from 'node:crypto';
 import { endpoint, type Input } from '../contract/endpoint.ts';
 import { JSON_LINES } from '../http/body/media-type.ts';
+import { basePath, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply, type WrittenIds } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
@@ -14,7 +15,6 @@ import type { Choice } from '../storage/records/members.ts';
 import type { Created, Stored } from '../storage/records/writes.ts';
 import { linksIn, unknownLinks } from './links.ts';
 import { listRoutes, type Served } from './lists.ts';
-import { basePath, fillTemplate, type Ids, notFound } from './paths.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
 
 const REPLAYED = ['idempotent-replayed', 'true'];

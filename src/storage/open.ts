@@ -2,9 +2,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { lastCursor } from './changes/changes.ts';
 import { type Database, DatabaseUnusable, type Source } from './database.ts';
 import type { Location, ParsedCluster } from './location.ts';
+import { lastNumber } from './numbers.ts';
 import { openRqlite, type RqliteOptions } from './rqlite/engine.ts';
 import { Nodes } from './rqlite/nodes.ts';
 import { migrate, refuseUnfinished } from './schema/migrations.ts';
@@ -57,11 +57,11 @@ export async function openToExport(options: StorageOptions): Promise<Source & As
   const folder = await mkdtemp(join(tmpdir(), 'notes-server-export-'));
   try {
     const path = join(folder, 'copy.db');
-    const before = await lastCursor(cluster);
+    const before = await lastNumber(cluster);
     await cluster.copyTo(path);
     const copy = await openFile('export', path);
     // A node that leads no longer, but does not know yet, has copied an earlier state.
-    if ((await lastCursor(copy)).number >= before.number) return copy;
+    if ((await lastNumber(copy)) >= before) return copy;
     await copy.close();
     throw new DatabaseUnusable('the leader has changed: run the export again');
   } catch (error) {

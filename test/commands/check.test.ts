@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
-import { LAST_NUMBER } from '../../src/storage/changes/numbers.ts';
+import { LAST_NUMBER } from '../../src/storage/numbers.ts';
 import {
   change,
   contentsOf,

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { typeOf } from '../../src/resources/resource.ts';
 import { LINKS, RESOURCES } from '../../src/resources/resources.ts';
-import { EMPTY_LOG, renewGeneration } from '../../src/storage/changes/numbers.ts';
+import { EMPTY_LOG, renewGeneration } from '../../src/storage/numbers.ts';
 import { newFile, openPath } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
 import {

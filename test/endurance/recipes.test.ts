@@ -157,7 +157,7 @@ function addProblem(copy: Copy): void {
     const $ref = '#/components/responses/TeapotResponse';
     Object.assign(contract.paths['/livez'].get.responses, { 418: { $ref } });
   });
-  const health = 'src/routes/health.ts';
+  const health = 'src/health/feature.ts';
   const handler = `      probeReply('livez', parameters.verbose, { ping: true }),`;
   copy.replace(health, handler, handler.replace('probeReply', `teaOrReply`));
   copy.replace(

@@ -9,10 +9,10 @@ import {
   lastCursor,
   MAX_RECORD_BYTES,
   readChanges,
-} from '../../src/storage/changes/changes.ts';
-import { ChangeFeed, FEED_TIMES } from '../../src/storage/changes/feed.ts';
-import { EMPTY_LOG, KEPT_CHANGES, renewGeneration } from '../../src/storage/changes/numbers.ts';
+} from '../../src/changes/changes.ts';
+import { ChangeFeed, FEED_TIMES } from '../../src/changes/feed.ts';
 import type { Database } from '../../src/storage/database.ts';
+import { EMPTY_LOG, KEPT_CHANGES, renewGeneration } from '../../src/storage/numbers.ts';
 import { change, overhear, rows } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';

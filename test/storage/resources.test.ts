@@ -15,8 +15,8 @@ import {
 } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { createWriter, type Values } from '../../src/storage/batches/writer.ts';
-import { CHANGE_COLUMNS } from '../../src/storage/changes/numbers.ts';
 import type { Database } from '../../src/storage/database.ts';
+import { CHANGE_COLUMNS } from '../../src/storage/numbers.ts';
 import { recordText } from '../../src/storage/records/text.ts';
 import { rows } from '../support/databases.ts';
 import { ENGINES, type Engine } from '../support/engines.ts';

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
-import { LAST_NUMBER } from '../../src/storage/changes/numbers.ts';
+import { LAST_NUMBER } from '../../src/storage/numbers.ts';
 import { newFile, openDatabase, withNumbers } from './databases.ts';
 import { temporaryFolder } from './engine.ts';
 import { beside } from './stored-data.ts';

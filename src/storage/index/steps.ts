@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BLOCK_BITS, type Searchable, textFieldsOf, typeOf } from '../../resources/resource.ts';
 import { indexedSlices } from '../../search/words.ts';
 import type { RowSet, Values, WriteKind } from '../batches/writer.ts';
-import { CHANGES, LAST_NUMBER } from '../changes/numbers.ts';
 import type { Row, Source } from '../database.ts';
+import { CHANGES, LAST_NUMBER } from '../numbers.ts';
 
 /** The limits of a step; its first record may exceed `bytes`. */
 export const STEP_LIMITS = { records: 256, bytes: 1_048_576, changes: 4_096 };

@@ -1,6 +1,6 @@
 // The pages of lists in SQL, for several requests in one statement.
 import { BLOCK_BITS, type Resource, type SearchTables } from '../../resources/resource.ts';
-import { LAST_NUMBER, listTagSql, tagSql } from '../changes/numbers.ts';
+import { LAST_NUMBER, listTagSql, tagSql } from '../numbers.ts';
 import { satisfiesSql } from '../records/condition.ts';
 import { type Member, membersIn, membersSql } from '../records/members.ts';
 import { MAX_KEY, type Shape } from './request.ts';

@@ -1,6 +1,7 @@
 // The keys of requests that must not be carried out twice: how long the database keeps them.
-import { CHANGES } from '../changes/numbers.ts';
+
 import type { Statement } from '../database.ts';
+import { CHANGES } from '../numbers.ts';
 
 /** The table of the keys and their answers. */
 export const ANSWERS = 'notes_server_answers';

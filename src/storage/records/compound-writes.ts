@@ -1,8 +1,8 @@
 // Writes of several statements: creations with a key, and records with links.
 import type { Link, Resource } from '../../resources/resource.ts';
 import type { RowSet, WriteKind } from '../batches/writer.ts';
-import { lastIdSql, tagSql } from '../changes/numbers.ts';
 import type { Row } from '../database.ts';
+import { lastIdSql, tagSql } from '../numbers.ts';
 import { ANSWERS, FORGET_KEYS, NOW, SET_TIMES } from './answered-keys.ts';
 import { createNamedSql, endIdSql, linkValues, newEndsSql } from './named-ends.ts';
 import { FIRST_FIELD, ownerExistsSql, recordSql } from './text.ts';

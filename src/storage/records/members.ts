@@ -6,7 +6,7 @@ import {
   textFieldsOf,
 } from '../../resources/resource.ts';
 import { linkOf, type ResourceLink } from '../../resources/resources.ts';
-import { tagSql, timeSql } from '../changes/numbers.ts';
+import { tagSql, timeSql } from '../numbers.ts';
 
 /** Returns the SQL of a column. */
 type ColumnSql = (column: string) => string;

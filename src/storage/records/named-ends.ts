@@ -1,7 +1,7 @@
 // Records that links name, such as tags; those that do not exist are created with the links.
 import { type Link, valuesOf } from '../../resources/resource.ts';
 import type { RowSet, Values } from '../batches/writer.ts';
-import { lastIdSql } from '../changes/numbers.ts';
+import { lastIdSql } from '../numbers.ts';
 import { FIRST_FIELD } from './text.ts';
 import { insertSql } from './writes.ts';
 

@@ -2,8 +2,8 @@
 import { type Resource, rowColumnsOf } from '../../resources/resource.ts';
 import { RESOURCES } from '../../resources/resources.ts';
 import type { RowSet, WriteKind } from '../batches/writer.ts';
-import { LAST_NUMBER, lastIdSql, tagSql } from '../changes/numbers.ts';
 import type { Row } from '../database.ts';
+import { LAST_NUMBER, lastIdSql, tagSql } from '../numbers.ts';
 import { NOW, SET_TIMES } from './answered-keys.ts';
 import { satisfiesSql } from './condition.ts';
 import { FIRST_FIELD, ownerExistsSql, recordSql, recordText } from './text.ts';

@@ -1,6 +1,7 @@
 // Migrations: each start brings an older database up to date, with one transaction for each step.
-import { newGeneration } from '../changes/numbers.ts';
+
 import { type Database, DatabaseUnusable, type Source, type Statement } from '../database.ts';
+import { newGeneration } from '../numbers.ts';
 import { STEPS } from './steps.ts';
 
 /** The SQL that creates the table of versions if it is missing. */

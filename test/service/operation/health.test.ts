@@ -1,8 +1,8 @@
 // GET /health, which queries every connection to the database, and the probes /livez and /readyz.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { healthRoutes } from '../../../src/health/feature.ts';
 import type { Reply } from '../../../src/http/reply.ts';
-import { healthRoutes } from '../../../src/routes/health.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { needsFile } from '../../support/engine.ts';
 import { startService } from '../../support/service.ts';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { metricsRoute } from '../../../src/health/feature.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
-import { metricsRoute } from '../../../src/routes/health.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { needsFile } from '../../support/engine.ts';
 import {

@@ -1,7 +1,7 @@
 // What has changed since a cursor: pages in JSON, and streams.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { STREAM_TIMES } from '../../../src/routes/changes.ts';
+import { STREAM_TIMES } from '../../../src/changes/feature.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { request, send } from '../../support/http.ts';
 import { type Service, startService } from '../../support/service.ts';

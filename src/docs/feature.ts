@@ -2,13 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { endpoint } from '../contract/endpoint.ts';
-import { GUIDES } from '../docs/guides.ts';
-import { renderLanding } from '../docs/landing.ts';
-import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/page.ts';
-import { type Asset, type AssetServers, createAssetServer, readAssets } from '../docs/static.ts';
+import { type Bases, basePath } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
-import { type Bases, basePath } from './paths.ts';
+import { GUIDES } from './guides.ts';
+import { renderLanding } from './landing.ts';
+import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from './page.ts';
+import { type Asset, type AssetServers, createAssetServer, readAssets } from './static.ts';
 
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);

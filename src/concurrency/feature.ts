@@ -1,10 +1,11 @@
 // The routes of the six demonstrations.
-import { DEMONSTRATIONS } from '../concurrency/tasks.ts';
-import type { ThreadPool } from '../concurrency/thread-pool.ts';
+
 import { endpoint } from '../contract/endpoint.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
+import { DEMONSTRATIONS } from './tasks.ts';
+import type { ThreadPool } from './thread-pool.ts';
 
 /** Returns one route for each demonstration; it runs on `threads`. */
 export function demonstrationRoutes(threads: ThreadPool): Route[] {

@@ -1,9 +1,9 @@
 // The log of changes, as clients follow it: what has changed after a cursor.
-import { type Resource, textFieldsOf, typeOf } from '../../resources/resource.ts';
-import { LINKS, RESOURCES } from '../../resources/resources.ts';
-import type { Row, Source } from '../database.ts';
-import { membersIn, membersSql } from '../records/members.ts';
-import { CHANGES, KEPT_CHANGES, LAST_NUMBER } from './numbers.ts';
+import { type Resource, textFieldsOf, typeOf } from '../resources/resource.ts';
+import { LINKS, RESOURCES } from '../resources/resources.ts';
+import type { Row, Source } from '../storage/database.ts';
+import { CHANGES, KEPT_CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
+import { membersIn, membersSql } from '../storage/records/members.ts';
 
 /** A place in the log. */
 export interface Cursor {

@@ -1,5 +1,5 @@
 // The URLs and paths under which clients reach the service and its records.
-import { Problem } from '../http/problem.ts';
+import { Problem } from './problem.ts';
 
 /** The URLs of the service and of its problem pages; without a slash at the end. */
 export interface Bases {

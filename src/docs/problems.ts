@@ -1,12 +1,12 @@
 // The page at a problem's `type` URL, with meaning, remedy and example, and the list of all.
 import { endpoint } from '../contract/endpoint.ts';
 import { type ProblemType, problems } from '../contract/generated.js';
-import { renderProblemList } from '../docs/landing.ts';
-import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from '../docs/page.ts';
 import { parseWeights } from '../http/body/media-type.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
+import { renderProblemList } from './landing.ts';
+import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from './page.ts';
 
 const VARY = ['vary', 'accept'];
 /** The forms of a page, rendered at the start: neither depends on a request. */

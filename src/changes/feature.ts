@@ -1,17 +1,12 @@
 // What has changed since a cursor: a page in JSON, or a stream of server-sent events.
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
 import { parseWeights } from '../http/body/media-type.ts';
+import type { Bases } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import { type Chunk, jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import {
-  type Changes,
-  type ChangesRequest,
-  cursorText,
-  parseCursor,
-} from '../storage/changes/changes.ts';
-import type { ChangeFeed } from '../storage/changes/feed.ts';
-import type { Bases } from './paths.ts';
+import { type Changes, type ChangesRequest, cursorText, parseCursor } from './changes.ts';
+import type { ChangeFeed } from './feed.ts';
 
 interface ChangesQuery {
   readonly since?: string;
