@@ -39,6 +39,7 @@ import {
   ReadTooSlow,
 } from './storage/database.ts';
 import { IndexBehind, IndexFull, SearchIndexes } from './storage/index/search-index.ts';
+import { Pages } from './storage/lists/pages.ts';
 import { SlowReads, WaitedTooLong } from './storage/lists/slow-reads.ts';
 import { openStorage } from './storage/open.ts';
 import { createLinks } from './storage/records/links.ts';
@@ -191,11 +192,10 @@ export class App {
     const write = createWriter(database, observers, meters?.write);
     this.#indexes = new SearchIndexes(database, write);
     observers.push(this.#indexes);
-    const lane = new SlowReads(meters?.page, database.patienceMs);
+    const slow = new SlowReads(meters?.page, database.patienceMs);
     const tables = new Map<Resource, Table>();
     for (const resource of RESOURCES) {
-      const parts = { meters, index: this.#indexes?.of(resource), memory, lane };
-      tables.set(resource, new Table(resource, database, write, parts));
+      tables.set(resource, new Table(resource, database, write, { meter: meters?.read, memory }));
     }
     return [
       ...healthRoutes(database, () => this.#isStopping),
@@ -204,7 +204,9 @@ export class App {
       ...demonstrationRoutes(this.#threads),
       ...[...tables].flatMap(([resource, table]) => {
         const ownerTable = resource.owner && tables.get(resource.owner.resource);
-        return recordRoutes({ resource, table, ownerTable, memory, bases: this.#bases });
+        const index = this.#indexes?.of(resource);
+        const pages = new Pages(resource, database, { meter: meters?.page, index, slow });
+        return recordRoutes({ resource, table, pages, ownerTable, memory, bases: this.#bases });
       }),
       changesRoute(feed, this.#bases),
       ...LINKS.flatMap((link) => linkRoutes(link, createLinks(link, database, write))),

@@ -8,8 +8,8 @@ import { type Resource, textFieldsOf } from '../resources/resource.ts';
 import { linkOf } from '../resources/resources.ts';
 import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
 import { type Filter, filtersOf, filterValues } from '../storage/lists/filters.ts';
+import type { Pages } from '../storage/lists/pages.ts';
 import type { PageRequest } from '../storage/lists/request.ts';
-import type { Table } from '../storage/records/table.ts';
 import { checkListQuery, type ListQuery, linkHeader, orderOf, queryOf } from './list-query.ts';
 import { checkRead, knownCondition, stateHeaders } from './preconditions.ts';
 import { snippetEnds } from './snippets.ts';
@@ -23,19 +23,18 @@ const TEXTS = ',"snippet":{';
 
 type ListInput = Input<ListQuery & Ids, unknown>;
 
-/** A resource, and what its routes work with. */
-export interface Served {
+/** A resource, and what the routes of its lists work with. */
+export interface Listed {
   readonly resource: Resource;
-  readonly table: Table;
-  readonly ownerTable: Table | undefined;
+  readonly pages: Pages;
   readonly memory: FreshMemory;
   readonly bases: Bases;
 }
 
 /** Returns the routes of all lists of a resource. */
-export function listRoutes(served: Served): Route[] {
-  const { resource } = served;
-  const lists = new Lists(served);
+export function listRoutes(listed: Listed): Route[] {
+  const { resource } = listed;
+  const lists = new Lists(listed);
   const all = endpoint('GET', resource.path, (input: ListInput) => {
     const { owner } = resource;
     const path = fillTemplate(resource.path, input.parameters);
@@ -70,18 +69,18 @@ interface ListText {
 }
 
 class Lists {
-  readonly #served: Served;
+  readonly #listed: Listed;
   readonly #filters: Readonly<Record<string, Filter>>;
 
-  constructor(served: Served) {
-    this.#served = served;
-    this.#filters = filtersOf(served.resource);
+  constructor(listed: Listed) {
+    this.#listed = listed;
+    this.#filters = filtersOf(listed.resource);
   }
 
   answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
     const { headers, call } = input;
     const load = (begin: () => void) => this.#load(input, path, scope, begin);
-    const list = this.#served.memory.recall(`${path}?${call.query}`, load);
+    const list = this.#listed.memory.recall(`${path}?${call.query}`, load);
     const answer = ({ tag, text, large, link }: ListText) =>
       checkRead(headers, tag) ??
       jsonReply(200, text ?? large ?? '', [...stateHeaders(tag), ...link]);
@@ -96,7 +95,7 @@ class Lists {
     const { limit, offset, after, before, fields = [], include = [] } = parameters;
     const search = queryOf(parameters);
     const hasSnippets = include.includes('snippet');
-    const page = await this.#served.table.page({
+    const page = await this.#listed.pages.read({
       ...scope,
       limit,
       offset,
@@ -121,13 +120,13 @@ class Lists {
     if (items === undefined) return { tag, text: undefined, link: [] };
     let ends: readonly string[] | undefined;
     if (search && hasSnippets) {
-      const texts = textFieldsOf(this.#served.resource);
+      const texts = textFieldsOf(this.#listed.resource);
       ends = await snippetEnds(texts, recordsIn(items), search, () => call.ensureSendable());
     }
     const isKeyed = after !== undefined || before !== undefined;
     const position = isKeyed ? '' : `"offset":${offset},`;
     const end = `],"limit":${limit},${position}"total":${total}}`;
-    const link = linkHeader(`${this.#served.bases.baseUrl}${path}`, sent, parameters, page);
+    const link = linkHeader(`${this.#listed.bases.baseUrl}${path}`, sent, parameters, page);
     return typeof items === 'string'
       ? { tag, text: `{"items":[${withEnds(items, ends)}${end}`, link }
       : { tag, text: undefined, large: largeBody(items, ends, end), link };
@@ -136,7 +135,7 @@ class Lists {
   /** Returns the values of the filters; a list of linked records has one more. */
   #filtersIn(given: ListInput['parameters'], { owner, isOfLinked }: Scope, match?: string) {
     const parameters: Readonly<Record<string, unknown>> = { ...given, match };
-    const other = isOfLinked && linkOf(this.#served.resource)?.other.resource;
+    const other = isOfLinked && linkOf(this.#listed.resource)?.other.resource;
     if (!other) return filterValues(this.#filters, parameters);
     // The path has the same parameter, unless the query has it.
     const sent = parameters[other.idParameter];

@@ -12,9 +12,10 @@ import type { NewLink, Values } from '../storage/batches/writer.ts';
 import type { MissingEnds, Once } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Choice } from '../storage/records/members.ts';
+import type { Table } from '../storage/records/table.ts';
 import type { Created, Stored } from '../storage/records/writes.ts';
 import { linksIn, unknownLinks } from './links.ts';
-import { listRoutes, type Served } from './lists.ts';
+import { type Listed, listRoutes } from './lists.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
 
 const REPLAYED = ['idempotent-replayed', 'true'];
@@ -26,6 +27,12 @@ const TAGS_PER_LINE = 2;
 type RecordInput = Input<Ids, unknown>;
 type ChangeInput = Input<Ids, Members>;
 type ReadInput = Input<Ids & Partial<Choice>, unknown>;
+
+/** A resource, and what its routes work with. */
+interface Served extends Listed {
+  readonly table: Table;
+  readonly ownerTable: Table | undefined;
+}
 
 /** Returns the routes of a resource. */
 export function recordRoutes(served: Served): Route[] {
@@ -155,7 +162,7 @@ class Records {
   /** Finds a record with other members; its tag is that of a list if others can change them. */
   async #findWith(choice: Choice, ids: Ids): Promise<Stored | undefined> {
     const [id, owner] = [this.#id(ids), this.#ownerId(ids)];
-    const page = await this.#served.table.page({ limit: 1, id, owner, ...choice, asLines: true });
+    const page = await this.#served.pages.read({ limit: 1, id, owner, ...choice, asLines: true });
     return page?.items ? { text: String(page.items), tag: page.tag } : undefined;
   }
 

@@ -3,6 +3,9 @@
 /** A row as the engine returns it: column name to value; a BLOB is a buffer. */
 export type Row = Readonly<Record<string, string | number | null | Buffer>>;
 
+/** The most bytes of records that are read as one text, together with others. */
+export const MAX_PAGE_BYTES = 2_097_152;
+
 /** An SQL statement. Its only parameter, `?1`, is JSON, which all engines read alike. */
 export interface Statement {
   readonly sql: string;

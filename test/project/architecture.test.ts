@@ -21,11 +21,29 @@ const LAYERS = [
   ['bounded-wait', 'read-errors', 'resources', 'search', 'suggestion', 'time', 'version'],
 ];
 
+/** The same for the folders and modules directly below src/storage/. */
+const STORAGE_LAYERS = [
+  ['open'],
+  ['lists', 'rqlite', 'sqlite'],
+  ['index', 'records', 'schema'],
+  ['batches'],
+  ['numbers'],
+  ['database', 'location'],
+];
+
+/** Imports in src/storage/ that still point up. */
+const STILL_UP = ['src/storage/batches/writer.ts imports storage/records/answered-keys.ts'];
+
 const SERVICE = ['main.ts', 'library.ts'];
 const BUILD = 'build/build.ts';
 
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
 const layerOf = (room: string) => LAYERS.findIndex((rooms) => rooms.includes(room));
+/** The layer of a module in src/storage/; NaN for another module. */
+const storageLayerOf = (path: string) => {
+  const name = /^storage\/(\w+)/.exec(path)?.[1];
+  return name === undefined ? Number.NaN : STORAGE_LAYERS.findIndex((all) => all.includes(name));
+};
 const closureOfAll = (paths: readonly string[]) =>
   new Set(paths.flatMap((path) => [...closureOf(path)]));
 /** Whether a module is the one through which a feature is reached. */
@@ -110,6 +128,14 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
 
   'imports never point to a layer above': () =>
     importsWhere((path, target) => layerOf(sourceAt(path).room) > layerOf(sourceAt(target).room)),
+
+  'every module of storage is in one of its layers (add its folder to STORAGE_LAYERS)': () =>
+    sources.filter(({ path }) => storageLayerOf(path) === -1).map(({ path }) => `src/${path}`),
+
+  'imports in storage never point to a layer above': () =>
+    importsWhere((path, target) => storageLayerOf(path) > storageLayerOf(target)).filter(
+      (each) => !STILL_UP.includes(each),
+    ),
 
   'there are no import cycles': () => importsWhere((path, target) => closureOf(target).has(path)),
 

@@ -13,7 +13,7 @@ import { MAX_NESTING_LEVELS, MAX_PARTS } from '../../src/http/body/json.ts';
 import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../src/http/limits.ts';
 import { SNIPPET_LIMITS } from '../../src/routes/snippets.ts';
 import { BATCH_LIMITS } from '../../src/storage/batches/batcher.ts';
-import { MAX_PAGE_BYTES } from '../../src/storage/lists/request.ts';
+import { MAX_PAGE_BYTES } from '../../src/storage/database.ts';
 import { SLOW_READ_LIMITS } from '../../src/storage/lists/slow-reads.ts';
 import { CLUSTER_LIMITS } from '../../src/storage/rqlite/cluster.ts';
 import { newFile } from '../support/databases.ts';

@@ -7,9 +7,9 @@ import { notes as resource } from '../../src/resources/notes.ts';
 import { type Database, DatabaseUnavailable } from '../../src/storage/database.ts';
 import { INDEX_TIMES, IndexBehind } from '../../src/storage/index/search-index.ts';
 import { STEP_LIMITS } from '../../src/storage/index/steps.ts';
+import { Pages } from '../../src/storage/lists/pages.ts';
 import { SLOW_READ_LIMITS } from '../../src/storage/lists/slow-reads.ts';
 import { EMPTY_LOG, renewGeneration } from '../../src/storage/numbers.ts';
-import { Table } from '../../src/storage/records/table.ts';
 import { change, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { setLimits } from '../support/overload.ts';
@@ -83,8 +83,8 @@ export function testSearchIndex(engine: Engine): void {
         return database.read(statement);
       },
     };
-    const table = new Table(resource, overtaken, async () => assert.fail(), { index });
-    const page = await table.page({ limit: 10, order: 'id', filters: { match: '"milk"' } });
+    const pages = new Pages(resource, overtaken, { index });
+    const page = await pages.read({ limit: 10, order: 'id', filters: { match: '"milk"' } });
     assert.deepEqual([page?.total, page?.isStale, reads], [3, undefined, 3]);
   });
 

@@ -11,6 +11,7 @@ import {
   type Write,
 } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
+import { Pages } from '../../src/storage/lists/pages.ts';
 import type { PageRequest } from '../../src/storage/lists/request.ts';
 import type { Once } from '../../src/storage/records/compound-writes.ts';
 import type { Condition } from '../../src/storage/records/condition.ts';
@@ -37,7 +38,7 @@ export function valuesOf(
 /** A table that {@link tableOf} returns. */
 export type TestTable = ReturnType<typeof tableOf>;
 
-/** Returns the table of a resource, whose writes take {@link Input}. */
+/** Returns the table of a resource, whose writes take {@link Input}, and its pages. */
 export function tableOf(
   resource: Resource,
   database: Database,
@@ -45,6 +46,7 @@ export function tableOf(
   options: TableOptions = {},
 ) {
   const table = new Table(resource, database, write, options);
+  const pages = new Pages(resource, database);
   const complete = (input: Input) => valuesOf(resource, input);
   const partial = (input: Input) => valuesOf(resource, input, () => null);
   return {
@@ -71,7 +73,7 @@ export function tableOf(
     ) => table.change(id, partial(input), owner, condition, links),
     remove: (id: number, owner?: number, condition?: Condition) =>
       table.remove(id, owner, condition),
-    page: (request: PageRequest) => table.page(request),
+    page: (request: PageRequest) => pages.read(request),
   };
 }
 

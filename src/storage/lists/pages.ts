@@ -1,11 +1,18 @@
 // Reads the pages of lists; requests that arrive while a page is being read share one statement.
 import type { Resource } from '../../resources/resource.ts';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from '../batches/batcher.ts';
-import { AnswerTooLarge, type Database, type Row, type Statement } from '../database.ts';
+import {
+  AnswerTooLarge,
+  type Database,
+  MAX_PAGE_BYTES,
+  type Row,
+  type Statement,
+} from '../database.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 import { NEVER } from '../records/condition.ts';
 import { filtersOf } from './filters.ts';
-import { MAX_PAGE_BYTES, type PageRequest, type Shape, shapeOf, valuesIn } from './request.ts';
-import { SlowReads } from './slow-reads.ts';
+import { type PageRequest, type Shape, shapeOf, valuesIn } from './request.ts';
+import { SLOW_READ_LIMITS, SlowReads } from './slow-reads.ts';
 import { listSql } from './sql.ts';
 
 /** A page, which is read only if the client does not know the state of the database. */
@@ -29,31 +36,42 @@ const NO_PAGE: PageRequest = { limit: 0 };
 /** One per reading connection of SQLite, so that a small page need not wait for a large one. */
 const CONCURRENT_BATCHES = 2;
 
+/** How often to search again if a write has come in between. */
+const MAX_READS = 3;
+
 /** Requests can have hundreds of shapes. */
 const MAX_STATEMENTS = 100;
 
 type Item = { readonly request: PageRequest; readonly shape: Shape; readonly name: string };
+
+/** What the pages of a resource work with besides its database. */
+export interface PagesOptions {
+  readonly meter?: BatchMeter | undefined;
+  readonly index?: Pick<SearchIndex, 'catchUp'> | undefined;
+  /** Runs the pages whose time grows with the data. */
+  readonly slow?: SlowReads;
+}
 
 /** The pages of the lists of one resource. */
 export class Pages {
   readonly #resource: Resource;
   readonly #database: Database;
   readonly #filters: ReturnType<typeof filtersOf>;
+  readonly #index: PagesOptions['index'];
   readonly #slow: SlowReads;
   readonly #quick: Batcher<Item, Page | undefined>;
   readonly #large: Batcher<Item, Page | undefined>;
   readonly #statements = new Map<string, string>();
 
-  /** Pages whose time grows with the data run in `slow`. */
   constructor(
     resource: Resource,
     database: Database,
-    meter?: BatchMeter,
-    slow = new SlowReads(meter),
+    { meter, index, slow = new SlowReads(meter) }: PagesOptions = {},
   ) {
     this.#resource = resource;
     this.#database = database;
     this.#filters = filtersOf(resource);
+    this.#index = index;
     this.#slow = slow;
     // Until the size of the records is known, each page is read alone.
     const limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
@@ -76,8 +94,20 @@ export class Pages {
     });
   }
 
-  /** Resolves with a page, or with undefined if the record that the list belongs to is missing. */
+  /** Undefined without the owner. Rejects with IndexBehind if a search would wait too long. */
   async read(request: PageRequest): Promise<Page | undefined> {
+    if (!this.#index || request.filters?.match === undefined) return this.#read(request);
+    const sinceMs = performance.now();
+    for (let reads = 1; ; reads += 1) {
+      await this.#index.catchUp();
+      const page = await this.#read({ ...request, sinceMs });
+      // Otherwise, a write has come in between: words and records may differ.
+      const isLate = performance.now() > sinceMs + SLOW_READ_LIMITS.waitMs;
+      if (!page?.isStale || reads === MAX_READS || isLate) return page;
+    }
+  }
+
+  async #read(request: PageRequest): Promise<Page | undefined> {
     try {
       return await this.#readAs(request, false);
     } catch (error) {

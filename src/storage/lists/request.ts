@@ -29,15 +29,12 @@ export interface PageRequest {
   readonly known?: Condition;
   /** Called right before the page is read; if it throws, the call rejects. */
   readonly check?: (() => void) | undefined;
-  /** Resolves when a page larger than {@link MAX_PAGE_BYTES} may be read. */
+  /** Resolves when a page larger than MAX_PAGE_BYTES may be read. */
   readonly reserve?: (() => Promise<void>) | undefined;
   /** Who asks for the page, and since when (of `performance.now`) it waits, if it is slow. */
   readonly requester?: Requester;
   readonly sinceMs?: number;
 }
-
-/** The largest page that is read as a text, together with others. */
-export const MAX_PAGE_BYTES = 2_097_152;
 
 /** The greatest key, as in the contract; its successor is an exact integer in JSON as well. */
 export const MAX_KEY = Number.MAX_SAFE_INTEGER - 1;

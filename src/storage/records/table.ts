@@ -4,18 +4,12 @@ import { ownLinkOf } from '../../resources/resources.ts';
 import { Batcher, type BatchMeter } from '../batches/batcher.ts';
 import { detached, type FreshMemory, NO_MEMORY } from '../batches/fresh-memory.ts';
 import type { NewLink, Values, Write } from '../batches/writer.ts';
-import type { Database } from '../database.ts';
-import type { SearchIndex } from '../index/search-index.ts';
-import { type Page, Pages } from '../lists/pages.ts';
-import { MAX_PAGE_BYTES, type PageRequest } from '../lists/request.ts';
-import { SLOW_READ_LIMITS, type SlowReads } from '../lists/slow-reads.ts';
+import { type Database, MAX_PAGE_BYTES } from '../database.ts';
 import { tagSql } from '../numbers.ts';
 import { compoundCreation, linkedChange, type MissingEnds, type Once } from './compound-writes.ts';
 import type { Condition } from './condition.ts';
 import { recordSql } from './text.ts';
 import { type Changed, type Created, recordKinds, type Stored } from './writes.ts';
-
-const MAX_READS = 3;
 
 const NO_KEY = { fingerprint: '' };
 
@@ -24,11 +18,9 @@ const ALONE = 0;
 
 /** What a table works with besides its database. */
 export interface TableOptions {
-  readonly meters?: { readonly read: BatchMeter; readonly page: BatchMeter } | undefined;
-  readonly index?: Pick<SearchIndex, 'catchUp'> | undefined;
+  readonly meter?: BatchMeter | undefined;
   /** The writer of the table must use the same. */
   readonly memory?: FreshMemory | undefined;
-  readonly lane?: SlowReads;
 }
 
 interface RecordKey {
@@ -42,25 +34,21 @@ export class Table {
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof kindsOf>;
   readonly #memory: FreshMemory;
-  readonly #index: TableOptions['index'];
   readonly #reads: Batcher<RecordKey, Stored | undefined>;
-  readonly #pages: Pages;
 
   constructor(
     resource: Resource,
     database: Database,
     write: Write,
-    { meters, index, memory = NO_MEMORY, lane }: TableOptions = {},
+    { meter, memory = NO_MEMORY }: TableOptions = {},
   ) {
     this.#resource = resource;
     this.#write = write;
     this.#kinds = kindsOf(resource);
     this.#memory = memory;
-    this.#index = index;
     const sql = readSql(resource);
     const run = (keys: readonly RecordKey[]) => this.#readBatch(database, sql, keys);
-    this.#reads = new Batcher({ run, meter: meters?.read });
-    this.#pages = new Pages(resource, database, meters?.page, lane);
+    this.#reads = new Batcher({ run, meter });
   }
 
   /** Stores all or none, once for each key; undefined if the owner is missing. */
@@ -125,19 +113,6 @@ export class Table {
   /** Deletes a record and all it owns; false if none satisfies the condition. */
   remove(id: number, owner = 0, condition: Condition = null): Promise<boolean> {
     return this.#write(this.#kinds.removal, id, { rows: [[owner, id, condition]] });
-  }
-
-  /** Undefined without the owner. Rejects with IndexBehind if a search would wait too long. */
-  async page(request: PageRequest): Promise<Page | undefined> {
-    if (!this.#index || request.filters?.match === undefined) return this.#pages.read(request);
-    const sinceMs = performance.now();
-    for (let reads = 1; ; reads += 1) {
-      await this.#index.catchUp();
-      const page = await this.#pages.read({ ...request, sinceMs });
-      // Otherwise, a write has come in between: words and records may differ.
-      const isLate = performance.now() > sinceMs + SLOW_READ_LIMITS.waitMs;
-      if (!page?.isStale || reads === MAX_READS || isLate) return page;
-    }
   }
 }
 

@@ -6,10 +6,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
 import { ClientGone } from '../../../src/http/problem.ts';
 import { notes } from '../../../src/resources/notes.ts';
-import { recordRoutes } from '../../../src/routes/records.ts';
+import { listRoutes } from '../../../src/routes/lists.ts';
 import { NO_MEMORY } from '../../../src/storage/batches/fresh-memory.ts';
-import { createWriter } from '../../../src/storage/batches/writer.ts';
-import { Table } from '../../../src/storage/records/table.ts';
+import { Pages } from '../../../src/storage/lists/pages.ts';
 import { createGate, EMPTY_CALL, startBareServer, textRoute } from '../../support/bare-server.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { collectGarbage } from '../../support/heap.ts';
@@ -135,13 +134,9 @@ test('idle connections: keep nothing of their last request', async (t) => {
 
 test('clients that leave: no page is read for them', async (t) => {
   const database = await openDatabase(t);
-  const table = new Table(notes, database, createWriter(database));
+  const pages = new Pages(notes, database);
   const bases = { baseUrl: 'http://a', problemBase: '' };
-  const parts = { table, ownerTable: undefined, memory: NO_MEMORY, bases };
-  const routes = recordRoutes({ resource: notes, ...parts });
-  const list =
-    routes.find(({ method, template }) => method === 'GET' && template === '/notes') ??
-    assert.fail();
+  const [list = assert.fail()] = listRoutes({ resource: notes, pages, memory: NO_MEMORY, bases });
   const ensureSendable = () => {
     throw new ClientGone('gone');
   };

@@ -1,7 +1,7 @@
 // Records with only some of their fields, and with their entity tags.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MAX_PAGE_BYTES } from '../../../src/storage/lists/request.ts';
+import { MAX_PAGE_BYTES } from '../../../src/storage/database.ts';
 import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { startService } from '../../support/service.ts';

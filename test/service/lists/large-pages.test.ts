@@ -4,12 +4,10 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { unavailable } from '../../../src/http/problem.ts';
 import { notes } from '../../../src/resources/notes.ts';
-import { recordRoutes } from '../../../src/routes/records.ts';
+import { listRoutes } from '../../../src/routes/lists.ts';
 import { NO_MEMORY } from '../../../src/storage/batches/fresh-memory.ts';
-import { createWriter } from '../../../src/storage/batches/writer.ts';
-import type { Database } from '../../../src/storage/database.ts';
-import { MAX_PAGE_BYTES } from '../../../src/storage/lists/request.ts';
-import { Table } from '../../../src/storage/records/table.ts';
+import { type Database, MAX_PAGE_BYTES } from '../../../src/storage/database.ts';
+import { Pages } from '../../../src/storage/lists/pages.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
@@ -62,17 +60,10 @@ test('large pages: wait for room, and free it as soon as they are sent', {
   skip: needsFile,
 }, async (t) => {
   const database = await openDatabase(t);
-  const table = new Table(notes, database, createWriter(database));
   await tableOf(notes, database).create(Array.from({ length: COUNT }, () => ({ body: BODY })));
-  const routes = recordRoutes({
-    resource: notes,
-    table,
-    ownerTable: undefined,
-    memory: NO_MEMORY,
-    bases: { baseUrl: 'http://a', problemBase: '' },
-  });
-  const list = routes.find(({ method, template }) => method === 'GET' && template === '/notes');
-  assert.ok(list);
+  const pages = new Pages(notes, database);
+  const bases = { baseUrl: 'http://a', problemBase: '' };
+  const [list = assert.fail()] = listRoutes({ resource: notes, pages, memory: NO_MEMORY, bases });
   const full = unavailable('full');
   await assert.rejects(
     async () => list.handle({ ...EMPTY_CALL, reserveLarge: () => Promise.reject(full) }),
@@ -95,9 +86,8 @@ test('large pages: are read again if the engine has lost rows', { skip: needsFil
       return statement.hasLargeRows ? rows.slice(0, -1) : rows;
     },
   };
-  const table = new Table(notes, losing, createWriter(database));
   await tableOf(notes, database).create(Array.from({ length: COUNT }, () => ({ body: BODY })));
-  const page = await table.page({ limit: COUNT });
+  const page = await new Pages(notes, losing).read({ limit: COUNT });
   assert.equal(page?.items?.length, COUNT);
 });
 
