@@ -24,8 +24,8 @@ import { type Log, logOutcome, traceIdOf } from './log/log.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import type { Resource } from './resources/resource.ts';
-import { LINKS, RESOURCES } from './resources/resources.ts';
-import { linkRoutes } from './routes/links.ts';
+import { RESOURCES } from './resources/resources.ts';
+import { noteTagRoutes } from './routes/note-tags.ts';
 import { recordRoutes } from './routes/records.ts';
 import { QueueFull } from './storage/batches/batcher.ts';
 import { FreshMemory } from './storage/batches/fresh-memory.ts';
@@ -42,7 +42,7 @@ import { IndexBehind, IndexFull, SearchIndexes } from './storage/index/search-in
 import { Pages } from './storage/lists/pages.ts';
 import { SlowReads, WaitedTooLong } from './storage/lists/slow-reads.ts';
 import { openStorage } from './storage/open.ts';
-import { createLinks } from './storage/records/links.ts';
+import { createNoteTags } from './storage/records/note-tags.ts';
 import { Table } from './storage/records/table.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
 
@@ -209,7 +209,7 @@ export class App {
         return recordRoutes({ resource, table, pages, ownerTable, memory, bases: this.#bases });
       }),
       changesRoute(feed, this.#bases),
-      ...LINKS.flatMap((link) => linkRoutes(link, createLinks(link, database, write))),
+      ...noteTagRoutes(createNoteTags(database, write)),
       ...docsRoutes(documentation, this.#bases, this.#keys !== undefined),
       ...problemRoutes(this.#bases.problemBase),
     ];

@@ -1,6 +1,6 @@
 // The log of changes, as clients follow it: what has changed after a cursor.
 import { type Resource, textFieldsOf, typeOf } from '../resources/resource.ts';
-import { LINKS, RESOURCES } from '../resources/resources.ts';
+import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';
 import { CHANGES, KEPT_CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
 import { membersIn, membersSql } from '../storage/records/members.ts';
@@ -49,10 +49,14 @@ const ID_MEMBERS = new Map<string, readonly (readonly [name: string, place: numb
     const events = ['created', 'updated', 'deleted'];
     return events.map((event) => [`${typeOf(resource)}.${event}`, members] as const);
   }),
-  ...LINKS.flatMap(({ events, ends: [first, second] }) => {
-    const own = [first.resource.idParameter, ID] as const;
-    const members = [own, [second.resource.idParameter, OTHER_ID] as const];
-    return events.map((type) => [type, members] as const);
+  ...['note.tagged', 'note.untagged'].map((type) => {
+    return [
+      type,
+      [
+        ['note_id', ID],
+        ['tag_id', OTHER_ID],
+      ],
+    ] as const;
   }),
 ]);
 

@@ -94,7 +94,7 @@ async function comparePage(
 
 /** Resolves with the records on a page by their keys, as texts. */
 async function recordsOn({ read }: Node, relation: Relation, bounds: Page['bounds']) {
-  const changes = 'ends' in relation ? [] : CHANGE_COLUMNS;
+  const changes = 'references' in relation ? [] : CHANGE_COLUMNS;
   const sql = `
     SELECT ${keysOf(relation).join(` || ' ' || `)} || '' AS key,
       json_array(${[...rowColumnsOf(relation), ...changes].join(', ')}) AS record

@@ -94,7 +94,7 @@ function reportError(error: unknown): string[] {
 
 /** Returns queries that return one row per fault, and none for a sound database. */
 export function soundnessQueries(relations: readonly Relation[] = RELATIONS): string[] {
-  const resources = relations.filter((each): each is Resource => !('ends' in each));
+  const resources = relations.filter((each): each is Resource => !('references' in each));
   return [
     ...relations.flatMap(queriesForReferences),
     ...relations.flatMap(queriesForBlocks),

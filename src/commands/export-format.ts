@@ -1,6 +1,6 @@
 // The grammar of an export: JSON lines. The first line states how many records follow and the last
-// ids; the last line proves that the export is complete. Each other line is a link, or a record as
-// the service returns it, with its type, the number of its last change, and its times.
+// ids; the last line proves that the export is complete. Each other line is a tag on a note, or a
+// record as the service returns it, with its type, the number of its last change, and its times.
 import { recordCheck } from '../contract/violations.ts';
 import { parseJson } from '../http/body/json.ts';
 import { columnAfter } from '../http/body/json-fault.ts';
@@ -15,10 +15,10 @@ export interface Head {
   readonly lastIds: NumbersByTable;
 }
 
-/** The record or link in a line. */
+/** What a line holds. */
 export interface RecordLine {
   readonly relation: Relation;
-  /** Its own id, unless it is a link, and those that it refers to. */
+  /** Its own id, if it has one, and those that it refers to. */
   readonly ids: readonly number[];
   /** The values of its columns; those of a record without its number and its times. */
   readonly values: readonly unknown[];
@@ -91,7 +91,7 @@ export function isEnd(value: LineValue, found: NumbersByTable, head: Head): bool
   return true;
 }
 
-/** Returns the record or link in a line. Throws if the service could not have stored it. */
+/** Returns what a line holds. Throws if the service could not have stored it. */
 export function readRecord(value: LineValue): RecordLine {
   const read = READERS.get(value.type);
   if (!read) throw new Error(`its type must be ${[...READERS.keys()].join(', ')} or end`);
@@ -101,7 +101,7 @@ export function readRecord(value: LineValue): RecordLine {
 /** Returns a function that reads a line, and throws if an id or what `check` sees is wrong. */
 export function readerOf(
   relation: Relation,
-  check = 'ends' in relation ? () => undefined : recordCheck(relation.path),
+  check = 'references' in relation ? () => undefined : recordCheck(relation.path),
 ): (value: LineValue) => RecordLine {
   const names = rowColumnsOf(relation).filter((column) => !(column in relation.fields));
   return (value) => {

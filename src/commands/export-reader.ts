@@ -82,7 +82,7 @@ export class ExportReader {
     this.#checkIds(record);
     const { relation, values } = record;
     this.#counts[relation.table] = (this.#counts[relation.table] ?? 0) + 1;
-    if ('ends' in relation) return record;
+    if ('references' in relation) return record;
     const change = readChange(value, head);
     if (!this.#foundIn(CHANGES).add(change[0]))
       throw new Error(`the number ${change[0]} occurs twice`);
@@ -103,7 +103,7 @@ export class ExportReader {
     if (!(Number(key[differing]) > Number(previous[differing] ?? -Infinity)))
       throw new Error(`ids must increase within each type, but ${key} follows ${previous}`);
     this.#lastKeys.set(relation, key);
-    if (!('ends' in relation)) this.#foundIn(relation.table).add(Number(key[0]));
+    if (!('references' in relation)) this.#foundIn(relation.table).add(Number(key[0]));
   }
 
   #foundIn(table: string): NumberSet {

@@ -63,7 +63,7 @@ export async function* recordLines(
   relation: Relation,
 ): AsyncGenerator<{ readonly lines: string; readonly count: number }> {
   const times = ['created_at', 'updated_at'].map((column) => `'${column}', ${timeSql(column)}`);
-  const changes = 'ends' in relation ? [] : [`'number', number`, ...times];
+  const changes = 'references' in relation ? [] : [`'number', number`, ...times];
   const members = [`'type', '${typeOf(relation)}'`, membersSql(ownMembers(relation)), ...changes];
   const sql = `
     SELECT group_concat(json_object(${members.join(', ')}), char(10)
@@ -75,7 +75,7 @@ export async function* recordLines(
   }
 }
 
-/** Formats the counts, as in "1 note, 0 tags"; leaves out links if there are none. */
+/** Formats the counts, as in "1 note, 0 tags"; leaves out tags on notes if there are none. */
 export function formatCounts(counts: NumbersByTable): string {
   return Object.entries(counts)
     .filter(([table, count]) => count > 0 || RESOURCES.some((each) => each.table === table))

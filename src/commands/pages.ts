@@ -46,7 +46,7 @@ export async function* pagesOf(
   }
 }
 
-/** Returns the SQL condition of a page. All links of one record are on one page. */
+/** Returns the SQL condition of a page. All tags on a note are on one page. */
 export function isOnPage(relation: Relation): string {
   const [key] = keysOf(relation);
   return `${key} > (?1 ->> 0) AND ${key} <= (?1 ->> 1)`;
@@ -54,7 +54,7 @@ export function isOnPage(relation: Relation): string {
 
 /** Returns the statement that inserts rows, each with the values of all columns. */
 export function insertion(relation: Relation, rows: readonly (readonly unknown[])[]): Statement {
-  const changes = 'ends' in relation ? [] : CHANGE_COLUMNS;
+  const changes = 'references' in relation ? [] : CHANGE_COLUMNS;
   const columns = [...rowColumnsOf(relation), ...changes];
   const values = columns.map((_, index) => `value ->> ${index}`);
   return {

@@ -27,6 +27,8 @@ export interface Resource {
   /** The resource that owns these records; `column` holds the id of the owner. */
   readonly owner?: Reference;
   readonly filters?: readonly string[];
+  /** The members that only `include` adds and changes of others can change: SQL of their values. */
+  readonly included?: Readonly<Record<string, (id: string) => string>>;
   readonly search?: SearchTables;
 }
 
@@ -50,37 +52,18 @@ export interface Reference {
   readonly column: string;
 }
 
-/** A link between two records, such as a tag on a note. It has no id and no number of its own. */
-export interface Link {
+/** A table that joins two resources, such as the tags on notes. A row has no id and no number. */
+export interface JoinTable {
   readonly label: string;
-  readonly path: string;
-  /** The optional member of a body for the first record that lists the ids of the second ones. */
-  readonly member: string;
-  readonly byName: LinkNames;
   readonly table: string;
-  /** The table that counts the links of each second record in each block of ids of the first. */
+  /** The table that counts the rows of each second record in each block of ids of the first. */
   readonly blocks: string;
   readonly fields: Readonly<Record<string, never>>;
-  readonly events: readonly [added: string, removed: string];
-  /** The parameter of lists of first records that selects those without a second one. */
-  readonly unlinkedFilter: string;
-  /** The member of a second record that counts its first records. */
-  readonly countMember: string;
-  readonly ends: readonly [Reference, Reference];
-}
-
-/** How requests and answers name the second records of a link instead of giving their ids. */
-export interface LinkNames {
-  /** The field with the name. All other fields have defaults, so that a name makes a record. */
-  readonly field: string;
-  /** The optional member of a body, and of the first record in answers, that lists the names. */
-  readonly member: string;
-  /** The parameter of lists of first records that selects those with all these second ones. */
-  readonly filter: string;
+  readonly references: readonly [Reference, Reference];
 }
 
 /** What the rows of a table stand for. */
-export type Relation = Resource | Link;
+export type Relation = Resource | JoinTable;
 
 /** A required text. */
 export const text: Field = { type: 'text' };
@@ -92,12 +75,14 @@ export function typeOf({ label }: Relation): string {
 
 /** Returns the columns that identify a row. */
 export function keysOf(relation: Relation): readonly [string, ...string[]] {
-  return 'ends' in relation ? [relation.ends[0].column, relation.ends[1].column] : ['id'];
+  if (!('references' in relation)) return ['id'];
+  const [first, second] = relation.references;
+  return [first.column, second.column];
 }
 
 /** Returns the records without which a row cannot exist. */
 export function referencesOf(relation: Relation): readonly Reference[] {
-  if ('ends' in relation) return relation.ends;
+  if ('references' in relation) return relation.references;
   return relation.owner ? [relation.owner] : [];
 }
 
@@ -106,8 +91,8 @@ export const BLOCK_BITS = 10;
 
 /** Returns the tables that count rows by block and owner, and whether they have bounds of times. */
 export function blockCountsOf(relation: Relation) {
-  if ('ends' in relation) {
-    const [{ column: key }, owner] = relation.ends;
+  if ('references' in relation) {
+    const [{ column: key }, owner] = relation.references;
     return [{ table: relation.blocks, key, owner, hasBounds: false }];
   }
   const { blocks, numberBlocks, owner } = relation;
@@ -118,10 +103,11 @@ export function blockCountsOf(relation: Relation) {
 /** One of these tables. */
 export type BlockCounts = ReturnType<typeof blockCountsOf>[number];
 
-/** Returns the columns of a row, in order: the id unless it is a link, references, fields. */
+/** Returns the columns of a row, in order: the id, if it has one, references, fields. */
 export function rowColumnsOf(relation: Relation): readonly string[] {
+  const ids = 'references' in relation ? [] : ['id'];
   const references = referencesOf(relation).map(({ column }) => column);
-  return [...('ends' in relation ? [] : ['id']), ...references, ...Object.keys(relation.fields)];
+  return [...ids, ...references, ...Object.keys(relation.fields)];
 }
 
 /** Returns the names of the fields that hold texts, in order. */

@@ -10,4 +10,8 @@ export const tags: Resource = {
   blocks: 'tag_blocks',
   fields: { name: text },
   filters: ['name'],
+  included: {
+    notes_count: (id) => `
+      (SELECT coalesce(sum(count), 0) FROM note_tag_blocks WHERE tag_id = ${id})`,
+  },
 };

@@ -1,11 +1,11 @@
-// The lists of a resource: all records, those of their owner, and those linked to a record.
+// The lists of a resource: all records, those of their owner, notes of a tag, and tags on a note.
 import { MessageChannel } from 'node:worker_threads';
 import { endpoint, type Input, parsePathInteger } from '../contract/endpoint.ts';
 import { type Bases, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
+import { counterpartOf } from '../resources/note-tags.ts';
 import { type Resource, textFieldsOf } from '../resources/resource.ts';
-import { linkOf } from '../resources/resources.ts';
 import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
 import { type Filter, filtersOf, filterValues } from '../storage/lists/filters.ts';
 import type { Pages } from '../storage/lists/pages.ts';
@@ -42,20 +42,20 @@ export function listRoutes(listed: Listed): Route[] {
     const { label } = owner?.resource ?? resource;
     return lists.answer(input, path, { owner: ownerId, label });
   });
-  const other = linkOf(resource)?.other.resource;
+  const other = counterpartOf(resource);
   if (!other) return [all];
   const template = `${other.path}/{${other.idParameter}}${resource.path}`;
-  const linked = endpoint('GET', template, (input: ListInput) => {
+  const ofCounterpart = endpoint('GET', template, (input: ListInput) => {
     // The query may have a filter of the same name.
     const id = parsePathInteger(input.call.pathValues[0] ?? '') ?? 0;
     const path = fillTemplate(template, { [other.idParameter]: id });
-    return lists.answer(input, path, { owner: id, isOfLinked: true, label: other.label });
+    return lists.answer(input, path, { owner: id, isOfCounterpart: true, label: other.label });
   });
-  return [all, linked];
+  return [all, ofCounterpart];
 }
 
-/** Which records a list has: all, those of an owner, or those that are linked to a record. */
-interface Scope extends Pick<PageRequest, 'owner' | 'isOfLinked'> {
+/** Which records a list has: all, those of an owner, those of a tag, or those of a note. */
+interface Scope extends Pick<PageRequest, 'owner' | 'isOfCounterpart'> {
   readonly label: string;
 }
 
@@ -132,15 +132,15 @@ class Lists {
       : { tag, text: undefined, large: largeBody(items, ends, end), link };
   }
 
-  /** Returns the values of the filters; a list of linked records has one more. */
-  #filtersIn(given: ListInput['parameters'], { owner, isOfLinked }: Scope, match?: string) {
+  /** Returns the values of the filters; a list of notes of a tag, or of its tags, has one more. */
+  #filtersIn(given: ListInput['parameters'], { owner, isOfCounterpart }: Scope, match?: string) {
     const parameters: Readonly<Record<string, unknown>> = { ...given, match };
-    const other = isOfLinked && linkOf(this.#listed.resource)?.other.resource;
+    const other = isOfCounterpart && counterpartOf(this.#listed.resource);
     if (!other) return filterValues(this.#filters, parameters);
     // The path has the same parameter, unless the query has it.
     const sent = parameters[other.idParameter];
-    const linked = [owner, ...(Array.isArray(sent) ? sent : [])];
-    return filterValues(this.#filters, { ...parameters, [other.idParameter]: linked });
+    const ids = [owner, ...(Array.isArray(sent) ? sent : [])];
+    return filterValues(this.#filters, { ...parameters, [other.idParameter]: ids });
   }
 }
 

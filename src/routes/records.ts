@@ -6,16 +6,16 @@ import { basePath, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply, type WrittenIds } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import { type Link, type Members, patchOf, valuesOf } from '../resources/resource.ts';
-import { ownLinkOf } from '../resources/resources.ts';
-import type { NewLink, Values } from '../storage/batches/writer.ts';
-import type { MissingEnds, Once } from '../storage/records/compound-writes.ts';
+import { notes } from '../resources/notes.ts';
+import { type Members, patchOf, valuesOf } from '../resources/resource.ts';
+import type { RowTag, Values } from '../storage/batches/writer.ts';
+import type { Once, UnknownTags } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Choice } from '../storage/records/members.ts';
 import type { Table } from '../storage/records/table.ts';
 import type { Created, Stored } from '../storage/records/writes.ts';
-import { linksIn, unknownLinks } from './links.ts';
 import { type Listed, listRoutes } from './lists.ts';
+import { tagsIn, unknownTags } from './note-tags.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
 
 const REPLAYED = ['idempotent-replayed', 'true'];
@@ -54,22 +54,20 @@ export function recordRoutes(served: Served): Route[] {
 class Records {
   readonly #served: Served;
   readonly #basePath: string;
-  readonly #link: Link | undefined;
 
   constructor(served: Served) {
     this.#served = served;
     this.#basePath = basePath(served.bases);
-    this.#link = ownLinkOf(served.resource);
   }
 
   async create(input: RecordInput): Promise<Reply> {
     const path = fillTemplate(this.#served.resource.path, input.parameters);
-    const { id, tag, texts, isReplay, newEnds } = await this.#store(input, path);
+    const { id, tag, texts, isReplay, newTags } = await this.#store(input, path);
     // The first answer may have got lost, so a repetition gets the same: 201, too.
     const replayed = isReplay ? REPLAYED : [];
     const location = `${this.#basePath}${path}`;
     const ids = texts.length === 1 ? id : ([id, id + texts.length - 1] as const);
-    const createdIds = { [this.#served.resource.idParameter]: ids, ...newEnds };
+    const createdIds = { [this.#served.resource.idParameter]: ids, ...newTags };
     if (input.call.format === 'lines') {
       const headers = ['content-type', JSON_LINES, 'location', location, ...replayed];
       return { status: 201, headers, body: `${texts.join('\n')}\n`, createdIds };
@@ -80,32 +78,27 @@ class Records {
 
   async #store({ parameters, headers, body, call }: RecordInput, path: string): Promise<Created> {
     const bodies = (call.format === 'lines' ? body : [body]) as readonly Members[];
-    const links = linksIn(this.#link, bodies, call.format, true);
+    const tags = this.#tagsIn(bodies, call, true);
     // Before anything is stored: a request must not be refused in the middle.
-    const tags = call.format === 'lines' && links ? links.length : 0;
-    const charge = Math.floor((bodies.length + tags / TAGS_PER_LINE) / LINES_PER_REQUEST);
+    const tagCount = call.format === 'lines' && tags ? tags.length : 0;
+    const charge = Math.floor((bodies.length + tagCount / TAGS_PER_LINE) / LINES_PER_REQUEST);
     if (charge > 0) await call.charge(charge);
     const records = bodies.map((each) => valuesOf(this.#served.resource, each));
     const key = headers['idempotency-key'];
     // Without the base path: a new --base-url must not turn a repetition into a first request.
     const once = key === undefined ? undefined : onceOf(key, path, call);
     const ownerId = this.#ownerId(parameters);
-    const outcome = await this.#served.table.create(records, ownerId, once, links);
-    const created = this.#checkLinks(outcome, links, call);
+    const outcome = await this.#served.table.create(records, ownerId, once, tags);
+    const created = checkTags(outcome, tags, call);
     if (!created) throw this.#ownerNotFound(call);
     if (!created.isReuse) return created;
     const detail = 'This idempotency key was used before, with a different body.';
     throw new Problem('idempotency-key-reused', detail);
   }
 
-  /** Returns the outcome of a write. Throws 422 if some of its links name no record. */
-  #checkLinks<Outcome extends object>(
-    outcome: Outcome | MissingEnds | undefined,
-    links: readonly NewLink[] = [],
-    { format }: Call,
-  ): Outcome | undefined {
-    if (!this.#link || !outcome || !('missing' in outcome)) return outcome as Outcome | undefined;
-    throw unknownLinks(this.#link, links, outcome, format);
+  /** Returns the tags of notes; undefined if none has them, or for other records. Throws 422. */
+  #tagsIn(bodies: readonly Members[], { format }: Call, areNew = false) {
+    return this.#served.resource === notes ? tagsIn(bodies, format, areNew) : undefined;
   }
 
   /** Returns the record at once if it is in memory: a promise would cost more time. */
@@ -127,8 +120,8 @@ class Records {
   async patch(input: ChangeInput): Promise<Reply> {
     const { parameters, headers, body, call } = input;
     const values = patchOf(this.#served.resource, body);
-    const links = linksIn(this.#link, [body], call.format);
-    if (links || values.some((value) => value !== null)) return this.change(input, values);
+    const tags = this.#tagsIn([body], call);
+    if (tags || values.some((value) => value !== null)) return this.change(input, values);
     // An empty patch changes nothing, not even the tag.
     const condition = writeCondition(headers);
     const record = await this.#find(parameters);
@@ -140,11 +133,11 @@ class Records {
     const { parameters, headers, body, call } = input;
     const [id, owner] = [this.#id(parameters), this.#ownerId(parameters)];
     const condition = writeCondition(headers);
-    const links = linksIn(this.#link, [body], call.format);
-    const changed = await this.#served.table.change(id, values, owner, condition, links);
-    const record = this.#checkLinks(changed, links, call);
+    const tags = this.#tagsIn([body], call);
+    const changed = await this.#served.table.change(id, values, owner, condition, tags);
+    const record = checkTags(changed, tags, call);
     if (!record) return this.#refuse(input, condition);
-    return recordReply(record, record.newEnds);
+    return recordReply(record, record.newTags);
   }
 
   async remove(input: RecordInput): Promise<Reply> {
@@ -192,6 +185,16 @@ class Records {
     const { owner } = this.#served.resource;
     return owner && ids[owner.resource.idParameter];
   }
+}
+
+/** Returns the outcome of a write. Throws 422 if the ids of some of its tags are unknown. */
+function checkTags<Outcome extends object>(
+  outcome: Outcome | UnknownTags | undefined,
+  tags: readonly RowTag[] = [],
+  { format }: Call,
+): Outcome | undefined {
+  if (!outcome || !('unknown' in outcome)) return outcome as Outcome | undefined;
+  throw unknownTags(tags, outcome, format);
 }
 
 function recordReply({ text, tag }: Stored, createdIds?: WrittenIds): Reply {

@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/contract/generated.js';
+import { notes } from '../../src/resources/notes.ts';
 import { rowColumnsOf } from '../../src/resources/resource.ts';
-import { linkOf, RESOURCES } from '../../src/resources/resources.ts';
+import { RESOURCES } from '../../src/resources/resources.ts';
 import { at, resolve } from '../support/contract.ts';
 
 interface Schema {
@@ -21,18 +22,14 @@ const TYPES = { text: 'string', integer: 'integer', boolean: 'boolean' };
 
 for (const resource of RESOURCES) {
   const { label, path, idParameter, fields, filters = [] } = resource;
-  const { link, isFirst } = linkOf(resource) ?? {};
 
   test(`resources: the filters of ${label} are those of GET ${path}`, () => {
     const list = operations.find((each) => each.method === 'GET' && each.template === path);
     const inQuery = list?.parameters.filter((each) => each.in === 'query') ?? [];
-    const ofLink =
-      link && isFirst
-        ? [link.ends[1].resource.idParameter, link.byName.filter, link.unlinkedFilter]
-        : [];
+    const ofTags = resource === notes ? ['tag_id', 'tag', 'untagged'] : [];
     assert.deepEqual(
       inQuery.map(({ name }) => name).filter((name) => !COMMON.includes(name)),
-      [...filters, ...ofLink],
+      [...filters, ...ofTags],
     );
   });
 
@@ -62,8 +59,8 @@ for (const resource of RESOURCES) {
       const body = resolve(`${pointer}/requestBody`);
       const place = resolve(`${body}/content/application~1json/schema`);
       const { required = [] } = at(place ?? '') as Schema;
-      const linked = link && isFirst ? [link.member, link.byName.member] : [];
-      assert.deepEqual(operation.body?.members, Object.keys(fields).concat(linked));
+      const tagged = resource === notes ? ['tag_ids', 'tags'] : [];
+      assert.deepEqual(operation.body?.members, Object.keys(fields).concat(tagged));
       for (const [name, { type, default: byDefault }] of Object.entries(fields)) {
         const schema = at(resolve(`${place}/properties/${name}`) ?? '') as Schema;
         assert.equal(schema.type, TYPES[type], `the type of ${name}`);

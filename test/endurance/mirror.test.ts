@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { typeOf } from '../../src/resources/resource.ts';
-import { LINKS, RESOURCES } from '../../src/resources/resources.ts';
+import { RESOURCES } from '../../src/resources/resources.ts';
 import { EMPTY_LOG, renewGeneration } from '../../src/storage/numbers.ts';
 import { newFile, openPath } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
@@ -28,7 +28,8 @@ const TYPES = [
   ...RESOURCES.flatMap((resource) =>
     ['created', 'updated', 'deleted'].map((event) => `${typeOf(resource)}.${event}`),
   ),
-  ...LINKS.flatMap(({ events }) => events),
+  'note.tagged',
+  'note.untagged',
 ];
 
 const MISSED = 2_000;

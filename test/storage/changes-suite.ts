@@ -63,11 +63,11 @@ export function testChanges(engine: Engine): void {
       [() => comments.change(1, ['f'], 1), 'comment.updated note_id:1 comment_id:1'],
       [() => links.remove([1, 1]), 'note.untagged note_id:1 tag_id:1'],
       [
-        () => notes.createLinked([['g', 'h']], [[0, 1]]),
+        () => notes.createTagged([['g', 'h']], [[0, 1]]),
         ...['note.created note_id:2', 'note.tagged note_id:2 tag_id:1'],
       ],
       [
-        () => notes.changeLinked(2, ['i', null], []),
+        () => notes.changeTagged(2, ['i', null], []),
         ...['note.untagged note_id:2 tag_id:1', 'note.updated note_id:2'],
       ],
       [() => tags.remove(1), 'tag.deleted tag_id:1'],

@@ -41,17 +41,17 @@ export function testLinks(engine: Engine, games = 2): void {
     assert.equal((await storedLinks(heard.database)).length, 300);
     const again = await Promise.all([links.add([1, 1]), links.add([1, 1]), links.remove([1, 1])]);
     assert.deepEqual(
-      again.map(({ isLinked }) => isLinked),
+      again.map(({ isTagged }) => isTagged),
       [true, true, true],
     );
     const twice = await Promise.all([links.remove([2, 2]), links.remove([2, 2])]);
     assert.deepEqual(
-      twice.map(({ isLinked }) => isLinked),
+      twice.map(({ isTagged }) => isTagged),
       [true, false],
     );
     assert.equal((await storedLinks(heard.database)).length, 298);
-    assert.deepEqual(await links.read([3, 3]), { hasEnds: [true, true], isLinked: true });
-    assert.deepEqual(await links.read([3, 11]), { hasEnds: [true, false], isLinked: false });
+    assert.deepEqual(await links.read([3, 3]), { hasNote: true, hasTag: true, isTagged: true });
+    assert.deepEqual(await links.read([3, 11]), { hasNote: true, hasTag: false, isTagged: false });
   });
 
   test('links: statements find their rows through keys', async (t) => {
@@ -63,10 +63,10 @@ export function testLinks(engine: Engine, games = 2): void {
     const before = heard.transactions.length;
     await links.add([1, 1]);
     await links.remove([1, 1]);
-    await notes.createLinked([['a', 'b']], [[0, 1]], 0, { key: 'k', fingerprint: 'f' });
-    await notes.createLinked([['a', 'b']], [[0, 'name']], 0, { key: 'l', fingerprint: 'f' });
-    await notes.changeLinked(2, ['c', null], []);
-    await notes.changeLinked(2, [null, null], [[0, 'name']]);
+    await notes.createTagged([['a', 'b']], [[0, 1]], 0, { key: 'k', fingerprint: 'f' });
+    await notes.createTagged([['a', 'b']], [[0, 'name']], 0, { key: 'l', fingerprint: 'f' });
+    await notes.changeTagged(2, ['c', null], []);
+    await notes.changeTagged(2, [null, null], [[0, 'name']]);
     for (const { statements } of heard.transactions.slice(before)) {
       for (const { sql, rows: foretold } of statements) {
         for (const each of [sql, ...(foretold ? [`SELECT ${foretold}`] : [])]) {

@@ -17,8 +17,8 @@ type Range = readonly [from: number, to: number];
 interface Filters {
   readonly created?: Range;
   readonly updated?: Range;
-  readonly linked?: readonly number[];
-  readonly unlinked?: true;
+  readonly tagged?: readonly number[];
+  readonly untagged?: true;
 }
 
 const SORT = 'USE TEMP B-TREE FOR ORDER BY';
@@ -48,13 +48,13 @@ const FILTERS: readonly Filters[] = [
   { updated: [-1, 49_000], created: [5_000, 1e9] },
   { updated: [51_000, 1e9], created: [-1, 6_000] },
   { updated: [20_000, 1e9], created: [20_000, 21_000] },
-  { updated: [22_000, 26_000], unlinked: true },
-  { created: [22_000, 26_000], linked: [1] },
+  { updated: [22_000, 26_000], untagged: true },
+  { created: [22_000, 26_000], tagged: [1] },
   // The times exclude more than tag 1 does, but less than tag 2.
-  { created: [40_961, 1e9], linked: [1] },
-  { created: [40_961, 1e9], linked: [2] },
-  { updated: [51_000, 1e9], linked: [1, 2] },
-  { updated: [51_000, 1e9], created: [-1, 6_000], linked: [1] },
+  { created: [40_961, 1e9], tagged: [1] },
+  { created: [40_961, 1e9], tagged: [2] },
+  { updated: [51_000, 1e9], tagged: [1, 2] },
+  { updated: [51_000, 1e9], created: [-1, 6_000], tagged: [1] },
 ];
 
 const HAS_TAG: Readonly<Record<number, (id: number) => boolean>> = {
@@ -90,22 +90,22 @@ async function fill(t: Ends, engine: Engine, hasUnknownTimes = true) {
   return { database, heard, table: tableOf(notes, heard.database) };
 }
 
-function passes(row: Row, { created, updated, linked, unlinked }: Filters): boolean {
+function passes(row: Row, { created, updated, tagged, untagged }: Filters): boolean {
   const isIn = (at: Row[string] | undefined, range: Range | undefined) =>
     !range || (typeof at === 'number' && at > range[0] && at < range[1]);
   const has = (tag: number) => HAS_TAG[tag]?.(Number(row.id)) === true;
   return (
     isIn(row.created_at, created) &&
     isIn(row.updated_at, updated) &&
-    (!linked || linked.every(has)) &&
-    (!unlinked || !Object.keys(HAS_TAG).some((tag) => has(Number(tag))))
+    (!tagged || tagged.every(has)) &&
+    (!untagged || !Object.keys(HAS_TAG).some((tag) => has(Number(tag))))
   );
 }
 
 /** Returns the values of the filters of a list, which has one filter for a tag, one for several. */
-function valuesOf({ linked, ...others }: Filters): Readonly<Record<string, unknown>> {
-  if (!linked) return others;
-  return { [linked.length > 1 ? 'linkedToAll' : 'linked']: linked, ...others };
+function valuesOf({ tagged, ...others }: Filters): Readonly<Record<string, unknown>> {
+  if (!tagged) return others;
+  return { [tagged.length > 1 ? 'taggedWithAll' : 'tagged']: tagged, ...others };
 }
 
 interface Keyed {
@@ -217,10 +217,10 @@ export function testTimes(engine: Engine): void {
       const found = new Map<string, number | undefined>();
       for (const filter of ['created', 'updated'] as const)
         for (const order of ORDERS)
-          for (const linked of [[1], [2], [1, 2], [2, 1]]) {
-            const filters = valuesOf({ [filter]: from32s, linked });
+          for (const tagged of [[1], [2], [1, 2], [2, 1]]) {
+            const filters = valuesOf({ [filter]: from32s, tagged });
             const page = await table.page({ limit: 3, order, filters });
-            found.set(`${filter} ${order} ${linked}`, page?.total);
+            found.set(`${filter} ${order} ${tagged}`, page?.total);
           }
       return found;
     };
@@ -237,8 +237,8 @@ export function testTimes(engine: Engine): void {
 
   test('times: notes with a tag are looked up by the tag, or in blocks of a time', async (t) => {
     const { heard, table } = await fill(t, engine);
-    for (const linked of [[1], [1, 2]]) {
-      const filters = valuesOf({ created: [5, 9], linked });
+    for (const tagged of [[1], [1, 2]]) {
+      const filters = valuesOf({ created: [5, 9], tagged });
       const plan = await planOf(heard, () => table.page({ limit: 5, order: '-id', filters }));
       const details = plan.map(({ detail }) => detail.replace(/COVERING |EXISTS /, ''));
       for (const step of [

@@ -62,8 +62,8 @@ async function startWriter(test: TestContext) {
     heard,
     put: (id: number, text: string) => submit(put, id, [id, text]),
     drop: (id: number) => submit(drop, id, [id]),
-    putLinked: (id: number, text: string, links: number) =>
-      write(put, id, { rows: [[id, text]], links: Array(links).fill([0, 'name']) }),
+    putTagged: (id: number, text: string, tags: number) =>
+      write(put, id, { rows: [[id, text]], tags: Array(tags).fill([0, 'name']) }),
     /** Puts without a key: such writes never conflict. */
     putWithoutKey: (id: number, text: string) => submit(put, undefined, [id, text]),
     /** Returns the stored ids and texts. */
@@ -164,9 +164,9 @@ test('writes: no answer before the commit; later ones are one batch', async (t) 
   assert.deepEqual(writer.carried(), [['put 1'], ['put 2', 'drop 1', 'put 3']]);
 });
 
-/** Rows and links that take as long as the largest request. */
+/** Rows and tags that take as long as the largest request. */
 const LARGE: Record<string, (writer: Writer, id: number) => Promise<boolean>> = {
-  'many tags': ({ putLinked }, id) => putLinked(id, 'a', 5_000),
+  'many tags': ({ putTagged }, id) => putTagged(id, 'a', 5_000),
   'a long text': ({ put }, id) => put(id, 'a'.repeat(2_200_000)),
 };
 
@@ -181,7 +181,7 @@ for (const [name, putLarge] of Object.entries(LARGE)) {
 
 test('writes: those with tags end a batch earlier, because they share no statements', async (t) => {
   const writer = await startWriter(t);
-  await Promise.all(Array.from({ length: 400 }, (_, id) => writer.putLinked(id, 'a', 1)));
+  await Promise.all(Array.from({ length: 400 }, (_, id) => writer.putTagged(id, 'a', 1)));
   assert.equal(writer.heard.transactions.length, 2);
 });
 

@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { soundnessQueries } from '../../src/commands/check.ts';
-import { noteTags } from '../../src/resources/note-tags.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { tags } from '../../src/resources/tags.ts';
-import { createWriter, type NewLink } from '../../src/storage/batches/writer.ts';
+import { createWriter, type RowTag } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { isOneOf, NEVER } from '../../src/storage/records/condition.ts';
-import { createLinks } from '../../src/storage/records/links.ts';
+import { createNoteTags } from '../../src/storage/records/note-tags.ts';
 import { rows } from './databases.ts';
 import { tableOf } from './tables.ts';
 
@@ -18,7 +17,7 @@ export function linkedTablesOf(database: Database) {
   return {
     notes: tableOf(notes, database, write),
     tags: tableOf(tags, database, write),
-    links: createLinks(noteTags, database, write),
+    links: createNoteTags(database, write),
   };
 }
 
@@ -91,7 +90,7 @@ class Model {
     return ordered.flatMap(([note, set]) => inOrder(set).map((tag) => `${note}-${tag}`));
   }
 
-  #missing(links: readonly NewLink[]): number[] {
+  #missing(links: readonly RowTag[]): number[] {
     return links.flatMap(([, end], position) =>
       typeof end === 'string' || this.tags.has(end) ? [] : [position],
     );
@@ -121,7 +120,8 @@ class Model {
         const isLinked = set?.has(write.tag) ?? false;
         if (write.kind === 'unlink') set?.delete(write.tag);
         else if (hasEnds[1]) set?.add(write.tag);
-        return { hasEnds, isLinked };
+        const [hasNote, hasTag] = hasEnds;
+        return { hasNote, hasTag, isTagged: isLinked };
       }
       case 'create':
         return this.#create(write);
@@ -131,7 +131,7 @@ class Model {
         const isRefused = condition === 'current' && this.changed.has(write.note);
         if (!set || condition === 'never' || isRefused) return undefined;
         const missing = this.#missing(linksOf([write.ends]));
-        if (missing.length > 0) return { missing };
+        if (missing.length > 0) return { unknown: missing };
         const last = this.#lastTag;
         this.notes.set(write.note, new Set(this.#idsOf(write.ends)));
         if (write.title !== null) this.changed.add(write.note);
@@ -159,7 +159,7 @@ class Model {
   #newSince(last: number): object {
     const first = last + 1;
     if (this.#lastTag === last) return {};
-    return { newEnds: { tag_id: this.#lastTag === first ? first : [first, this.#lastTag] } };
+    return { newTags: { tag_id: this.#lastTag === first ? first : [first, this.#lastTag] } };
   }
 
   #create({ sets, key }: Extract<AnyWrite, { kind: 'create' }>): unknown {
@@ -167,7 +167,7 @@ class Model {
     const known = key === null ? undefined : this.#answers.get(key);
     if (known) return { id: known.id, isReplay: true, isReuse: known.content !== content };
     const missing = this.#missing(linksOf(sets));
-    if (missing.length > 0) return { missing };
+    if (missing.length > 0) return { unknown: missing };
     const first = this.#lastNote + 1;
     const last = this.#lastTag;
     for (const set of sets) {
@@ -182,8 +182,8 @@ class Model {
 
 type Ends = readonly (number | string)[];
 
-function linksOf(sets: readonly Ends[]): NewLink[] {
-  return sets.flatMap((set, row) => set.map((end): NewLink => [row, end]));
+function linksOf(sets: readonly Ends[]): RowTag[] {
+  return sets.flatMap((set, row) => set.map((end): RowTag => [row, end]));
 }
 
 /** Performs a write; `tagOf` returns the entity tag that a note had before the batch. */
@@ -203,8 +203,8 @@ async function runInProcess(
       const fingerprint = JSON.stringify(sets);
       const once = write.key === null ? undefined : { key: `${write.key}`, fingerprint };
       const records = sets.map((_, index) => [`${index}`, 'b']);
-      const created = await notes.createLinked(records, linksOf(sets), 0, once);
-      if (!created || 'missing' in created) return created;
+      const created = await notes.createTagged(records, linksOf(sets), 0, once);
+      if (!created || 'unknown' in created) return created;
       const { tag, texts, ...outcome } = created;
       assert.equal(texts.length, sets.length);
       assert.match(tag, /^[0-9a-f]{8}-\d+$/);
@@ -214,8 +214,8 @@ async function runInProcess(
       const { note, title, condition } = write;
       const values = [title, null];
       const admitted = { none: null, never: NEVER, current: isOneOf([tagOf(note)]) }[condition];
-      const changed = await notes.changeLinked(note, values, linksOf([write.ends]), 0, admitted);
-      if (!changed || 'missing' in changed) return changed;
+      const changed = await notes.changeTagged(note, values, linksOf([write.ends]), 0, admitted);
+      if (!changed || 'unknown' in changed) return changed;
       const { text, tag: _, ...outcome } = changed;
       const record = JSON.parse(text);
       if (title !== null) assert.equal(record.title, title);

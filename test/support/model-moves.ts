@@ -1,7 +1,7 @@
 // The moves of a model: operations on resources, and the requests that they send, which are valid.
-import assert from 'node:assert/strict';
+import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
-import { LINKS } from '../../src/resources/resources.ts';
+import { tags } from '../../src/resources/tags.ts';
 import { listPath, samplesOf } from './collections.ts';
 import type { RequestParts } from './http.ts';
 import type { Wanted } from './model-tags.ts';
@@ -31,11 +31,6 @@ export interface Move {
 /** A JSON object. */
 export type Body = Readonly<Record<string, unknown>>;
 
-/** The link between notes and tags. */
-export const [LINK = assert.fail()] = LINKS;
-/** The resources at its ends. */
-export const [FIRST_END, SECOND_END] = LINK.ends.map(({ resource }) => resource);
-
 /** How many violations an answer lists. */
 export const MAX_ERRORS = 20;
 
@@ -61,17 +56,17 @@ export const COLLECTION_MOVES = new Set<string>(['list', 'create', 'createAll', 
 
 /** Returns the resource of the record in the path before that of the resource, if there is one. */
 export function ownerOf({ resource, operation }: Move): Resource | undefined {
-  return LINK_MOVES.has(operation) ? SECOND_END : resource.owner?.resource;
+  return LINK_MOVES.has(operation) ? tags : resource.owner?.resource;
 }
 
 /** Returns the members of a body that are fields. */
-export function fieldsIn({ [LINK.member]: _, ...fields }: Body): Body {
+export function fieldsIn({ tag_ids: _, ...fields }: Body): Body {
   return fields;
 }
 
 /** Returns the target of a move. */
 export function pathOf({ resource, operation, ownerId, id }: Move): string {
-  if (LINK_MOVES.has(operation)) return `${FIRST_END?.path}/${id}${SECOND_END?.path}/${ownerId}`;
+  if (LINK_MOVES.has(operation)) return `/notes/${id}/tags/${ownerId}`;
   const list = listPath(resource, ownerId);
   return COLLECTION_MOVES.has(operation) ? list : `${list}/${id}`;
 }
@@ -86,14 +81,14 @@ export function partsOf(move: Move): RequestParts {
 
 /** Returns the JSON values that a move sends. */
 export function bodiesOf({ resource, operation, texts, moreTexts, which, linkIds }: Move): Body[] {
-  const linkMember = linkIds && resource === FIRST_END ? { [LINK.member]: linkIds } : {};
+  const tagMember = linkIds && resource === notes ? { tag_ids: linkIds } : {};
   const samples = operation === 'patch' ? {} : samplesOf(resource);
   const withTexts = (values: Texts): Body => {
     const members = Object.entries(resource.fields).map(
       ([name, { type }], index) => [name, type === 'text' ? values[index] : undefined] as const,
     );
     const sent = members.filter(([, text]) => text !== undefined);
-    return { ...samples, ...Object.fromEntries(sent), ...linkMember };
+    return { ...samples, ...Object.fromEntries(sent), ...tagMember };
   };
   switch (operation) {
     case 'create':

@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
+import { tags as tagResource } from '../../src/resources/tags.ts';
 import type { Answer, RequestParts } from './http.ts';
 import {
   type Body,
   bodiesOf,
   COLLECTION_MOVES,
-  FIRST_END,
   fieldsIn,
-  LINK,
   LINK_MOVES,
   MAX_ERRORS,
   METHODS,
@@ -19,7 +19,6 @@ import {
   ownerOf,
   partsOf,
   pathOf,
-  SECOND_END,
 } from './model-moves.ts';
 import { type TagCondition, TagHistory } from './model-tags.ts';
 import { expectedPage } from './page-checks.ts';
@@ -122,7 +121,7 @@ export function createModel(): Model {
     stateOf(resource).records.delete(id);
     for (const pair of links) {
       const [first, second] = pair.split('/').map(Number);
-      if ((resource === FIRST_END && first === id) || (resource === SECOND_END && second === id))
+      if ((resource === notes && first === id) || (resource === tagResource && second === id))
         links.delete(pair);
     }
     for (const owned of RESOURCES.filter(({ owner }) => owner?.resource === resource)) {
@@ -169,7 +168,7 @@ export function createModel(): Model {
   }
 
   function setLinks(id: number, body: Body): void {
-    const ids = body[LINK.member] as readonly number[] | undefined;
+    const ids = body.tag_ids as readonly number[] | undefined;
     if (ids === undefined) return;
     const before = [...links].filter((pair) => pair.startsWith(`${id}/`));
     const after = ids.map((each) => `${id}/${each}`);
@@ -180,10 +179,10 @@ export function createModel(): Model {
 
   function unknownLinks(move: Move): string[] {
     return bodiesOf(move).flatMap((body, line) =>
-      ((body[LINK.member] ?? []) as readonly number[]).flatMap((id, index) => {
+      ((body.tag_ids ?? []) as readonly number[]).flatMap((id, index) => {
         const prefix = move.operation === 'createAll' ? `${line}.` : '';
-        const isKnown = stateOf(SECOND_END ?? move.resource).records.has(id);
-        return isKnown ? [] : [`${prefix}${LINK.member}.${index}`];
+        const isKnown = stateOf(tagResource).records.has(id);
+        return isKnown ? [] : [`${prefix}tag_ids.${index}`];
       }),
     );
   }
@@ -241,8 +240,7 @@ export function createModel(): Model {
     const pair = `${Number(id)}/${Number(ownerId)}`;
     const isLinked = links.has(pair);
     if (operation === 'unlink' && !isLinked) {
-      const [first, second] = [FIRST_END?.label, SECOND_END?.label.toLowerCase()];
-      const detail = `${first} ${id} has no ${second} ${ownerId}.`;
+      const detail = `Note ${id} has no tag ${ownerId}.`;
       return { status: 404, body: { type: 'not-found', title: 'Not Found', status: 404, detail } };
     }
     if (isLinked === (operation === 'unlink')) listTags.change();

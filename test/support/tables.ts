@@ -6,7 +6,7 @@ import type { Field, FieldValue, Resource } from '../../src/resources/resource.t
 import { tags } from '../../src/resources/tags.ts';
 import {
   createWriter,
-  type NewLink,
+  type RowTag,
   type Values,
   type Write,
 } from '../../src/storage/batches/writer.ts';
@@ -52,25 +52,25 @@ export function tableOf(
   return {
     create: (records: readonly Input[], owner?: number, once?: Once) =>
       table.create(records.map(complete), owner, once) as Promise<Created | undefined>,
-    createLinked: (
+    createTagged: (
       records: readonly Input[],
-      links: readonly NewLink[],
+      tags: readonly RowTag[],
       owner?: number,
       once?: Once,
-    ) => table.create(records.map(complete), owner, once, links),
+    ) => table.create(records.map(complete), owner, once, tags),
     read: (id: number, owner?: number) => table.read(id, owner),
     replace: (id: number, input: Input, owner?: number, condition?: Condition) =>
       table.change(id, complete(input), owner, condition) as Promise<Stored | undefined>,
     /** What is missing in `input` stays as it is. */
     change: (id: number, input: Input, owner?: number, condition?: Condition) =>
       table.change(id, partial(input), owner, condition) as Promise<Stored | undefined>,
-    changeLinked: (
+    changeTagged: (
       id: number,
       input: Input,
-      links: readonly NewLink[],
+      tags: readonly RowTag[],
       owner?: number,
       condition?: Condition,
-    ) => table.change(id, partial(input), owner, condition, links),
+    ) => table.change(id, partial(input), owner, condition, tags),
     remove: (id: number, owner?: number, condition?: Condition) =>
       table.remove(id, owner, condition),
     page: (request: PageRequest) => pages.read(request),

@@ -10,14 +10,14 @@ import type { Change } from './fresh-memory.ts';
 /** A row as a statement unpacks it; null stands for a value that is not given. */
 export type Values = readonly (FieldValue | null)[];
 
-/** The rows of a write, and their links. */
+/** The rows of a write, and their tags. */
 export interface RowSet {
   readonly rows: readonly Values[];
-  readonly links?: readonly NewLink[];
+  readonly tags?: readonly RowTag[];
 }
 
-/** A link of a row: the position of the row, and the id or name of the record at the other end. */
-export type NewLink = readonly [row: number, end: number | string];
+/** A tag of a row: the position of the row, and the id or name of the tag. */
+export type RowTag = readonly [row: number, tag: number | string];
 
 /** Its statements share [ms since 1970, rows, ...extra] in JSON. No write can make them fail. */
 export interface WriteKind<Content extends RowSet, Outcome> {
@@ -52,9 +52,9 @@ export interface Run {
   readonly rows: Values[];
 }
 
-/** The cost of a row or link, and of the statements of a write with links, in characters. */
+/** The cost of a row or tag, and of the statements of a write with tags, in characters. */
 const ROW_SIZE = 256;
-const LINKED_SIZE = 8_192;
+const TAGGED_SIZE = 8_192;
 /** The largest write leaves room in its batch, so that small ones need not wait. */
 const MAX_SIZE = 0.75 * BATCH_LIMITS.batchSize;
 
@@ -111,8 +111,8 @@ export function createWriter(
     batcher.submit({ kind, key, write } as unknown as Item) as Promise<never>;
 }
 
-function sizeOf({ write: { rows, links } }: Item): number {
-  let size = (rows.length + (links?.length ?? 0)) * ROW_SIZE + (links ? LINKED_SIZE : 0);
+function sizeOf({ write: { rows, tags } }: Item): number {
+  let size = (rows.length + (tags?.length ?? 0)) * ROW_SIZE + (tags ? TAGGED_SIZE : 0);
   for (const row of rows)
     for (const value of row) if (typeof value === 'string') size += value.length;
   return Math.min(size, MAX_SIZE);

@@ -1,8 +1,9 @@
 // The filters of lists: which value each takes from a request, which records pass, what it costs.
+import { notes } from '../../resources/notes.ts';
 import type { Resource } from '../../resources/resource.ts';
-import { linkOf, type ResourceLink } from '../../resources/resources.ts';
+import { tags } from '../../resources/tags.ts';
 import { parseTime } from '../../time.ts';
-import { endIdSql } from '../records/named-ends.ts';
+import { tagIdSql } from '../records/named-tags.ts';
 import type { Order } from './request.ts';
 
 /** Beyond all times that can be written in RFC 3339. */
@@ -42,12 +43,14 @@ export interface Filter {
   };
 }
 
+const isByChange = (order: Order) => order.endsWith('updated');
+
 /** Returns the filters of a resource by name. The first one with a source finds the records. */
 export function filtersOf(resource: Resource): Readonly<Record<string, Filter>> {
-  const link = linkOf(resource);
   return {
     ...(resource.search && { match: matchFilter(resource.search.table) }),
-    ...(link && linkFilters(link)),
+    ...(resource === notes && tagFilters()),
+    ...(resource === tags && { onNote }),
     created: timeFilter(resource, 'created'),
     updated: timeFilter(resource, 'updated'),
     ...Object.fromEntries((resource.filters ?? []).map((name) => [name, equal(resource, name)])),
@@ -104,64 +107,73 @@ function timeFilter({ table, numberBlocks }: Resource, name: 'created' | 'update
   };
 }
 
-/** The records linked to one other, to all of several (by id or name), or to none. */
-function linkFilters({ link, own, other, isFirst }: ResourceLink): Record<string, Filter> {
-  const parameterNames = [other.resource.idParameter, ...(isFirst ? [link.byName.filter] : [])];
-  const endsIn = (parameters: Parameters, isAccepted: (count: number) => boolean) => {
-    const ends = parameterNames.flatMap((name) => parameters[name] ?? []);
-    return isAccepted(ends.length) ? ends : undefined;
-  };
-  const idSql = (end: string) => (isFirst ? endIdSql(link, end) : end);
-  const idOf = (value: FilterValue) => idSql(value('[0]'));
+/** The notes with one tag, with all of several (by id or name), or with none. */
+function tagFilters(): Record<string, Filter> {
+  const tagsIn = ({ tag_id = [], tag = [] }: Parameters) => [tag_id, tag].flat();
+  const idOf = (value: FilterValue) => tagIdSql(value('[0]'));
   // Materialized, so that JSON is not parsed and names are not looked up again for each record.
   const withIds = (value: FilterValue) => `
     WITH wanted (id) AS MATERIALIZED
-      (SELECT ${idSql('sent.value')} FROM json_each(${value()}) AS sent)`;
-  const source = { table: link.table, id: `${link.table}.${own.column}` };
-  const found = `${link.table}.${other.column}`;
-  const linksOf = (record: string) =>
-    `SELECT 1 FROM ${link.table} AS each WHERE each.${own.column} = ${record}`;
-  const isLinked = (record: string, value: string) =>
-    `EXISTS (${linksOf(record)} AND each.${other.column} = ${value})`;
-  const toAll = (record: string, value: FilterValue, known = '0') =>
+      (SELECT ${tagIdSql('sent.value')} FROM json_each(${value()}) AS sent)`;
+  const source = { table: 'note_tags', id: 'note_tags.note_id' };
+  const hasAll = (note: string, value: FilterValue, known = '0') =>
     `NOT EXISTS (${withIds(value)}
-       SELECT 1 FROM wanted WHERE id IS NOT ${known} AND NOT ${isLinked(record, 'wanted.id')})`;
-  // The id to which the fewest records are linked.
+       SELECT 1 FROM wanted WHERE id IS NOT ${known} AND NOT ${hasTag(note, 'wanted.id')})`;
+  // The tag with the fewest notes.
   const rarest = (value: FilterValue) => `
     (${withIds(value)} SELECT wanted.id FROM wanted
-     LEFT JOIN ${link.blocks} ON ${other.column} = wanted.id
+     LEFT JOIN note_tag_blocks ON tag_id = wanted.id
      GROUP BY wanted.id ORDER BY coalesce(sum(count), 0) LIMIT 1)`;
-  const countsOf = (end: (value: FilterValue) => string) => {
-    const where = (value: FilterValue) => `${other.column} = ${end(value)}`;
-    return isFirst && { counts: { table: link.blocks, where } };
-  };
+  const countsOf = (tag: (value: FilterValue) => string) => ({
+    table: 'note_tag_blocks',
+    where: (value: FilterValue) => `tag_id = ${tag(value)}`,
+  });
   return {
-    linked: {
-      value: (parameters) => endsIn(parameters, (count) => count === 1),
-      condition: (record, value) => isLinked(record, idOf(value)),
-      isSlow: (order) => order.endsWith('updated'),
+    tagged: {
+      value: (parameters) => (tagsIn(parameters).length === 1 ? tagsIn(parameters) : undefined),
+      condition: (note, value) => hasTag(note, idOf(value)),
+      isSlow: isByChange,
       source: {
         ...source,
-        where: (value) => `${found} = ${idOf(value)}`,
-        ...countsOf(idOf),
-        isCounted: isFirst,
+        where: (value) => `note_tags.tag_id = ${idOf(value)}`,
+        counts: countsOf(idOf),
+        isCounted: true,
       },
     },
-    linkedToAll: {
-      value: (parameters) => endsIn(parameters, (count) => count > 1),
-      condition: toAll,
+    taggedWithAll: {
+      value: (parameters) => (tagsIn(parameters).length > 1 ? tagsIn(parameters) : undefined),
+      condition: hasAll,
       isSlow: () => true,
       source: {
         ...source,
-        where: (value) => `${found} = ${rarest(value)} AND ${toAll(source.id, value, found)}`,
-        ...countsOf(rarest),
+        where: (value) =>
+          `note_tags.tag_id = ${rarest(value)} AND ${hasAll(source.id, value, 'note_tags.tag_id')}`,
+        counts: countsOf(rarest),
       },
     },
-    unlinked: {
-      value: (parameters) => (parameters[link.unlinkedFilter] === 'true' ? true : undefined),
-      condition: (record) => `NOT EXISTS (${linksOf(record)})`,
-      countOthers: `SELECT count(DISTINCT ${own.column}) FROM ${link.table}`,
+    untagged: {
+      value: ({ untagged }) => (untagged === 'true' ? true : undefined),
+      condition: (note) =>
+        `NOT EXISTS (SELECT 1 FROM note_tags AS each WHERE each.note_id = ${note})`,
+      countOthers: 'SELECT count(DISTINCT note_id) FROM note_tags',
       isSlow: () => true,
     },
   };
 }
+
+function hasTag(note: string, tag: string): string {
+  return `
+    EXISTS (SELECT 1 FROM note_tags AS each WHERE each.note_id = ${note} AND each.tag_id = ${tag})`;
+}
+
+/** The tags on a note. */
+const onNote: Filter = {
+  value: ({ note_id }) => note_id,
+  condition: (tag, value) => hasTag(value('[0]'), tag),
+  isSlow: isByChange,
+  source: {
+    table: 'note_tags',
+    id: 'note_tags.tag_id',
+    where: (value) => `note_tags.note_id = ${value('[0]')}`,
+  },
+};

@@ -18,8 +18,8 @@ export interface PageRequest {
   readonly id?: number | undefined;
   /** The values of filters, by their names in `filtersOf`. */
   readonly filters?: Readonly<Record<string, unknown>>;
-  /** Whether the owner is the record at the other end of the resource's link. */
-  readonly isOfLinked?: boolean;
+  /** Whether the owner is a tag of the notes in the list, or a note with the tags in it. */
+  readonly isOfCounterpart?: boolean;
   /** The only fields that the records have; if it is empty, all. */
   readonly fields?: readonly string[];
   /** The members that the records have besides their fields. */
@@ -44,7 +44,9 @@ export const DEEP_OFFSET = 2_048;
 
 /** The parts of a request that decide the SQL; the others are values in it. */
 export interface Shape
-  extends Required<Pick<PageRequest, 'order' | 'isOfLinked' | 'fields' | 'include' | 'asLines'>> {
+  extends Required<
+    Pick<PageRequest, 'order' | 'isOfCounterpart' | 'fields' | 'include' | 'asLines'>
+  > {
   readonly position: 'offset' | 'deep' | 'after' | 'before';
   readonly isOne: boolean;
   readonly filters: readonly string[];
@@ -62,7 +64,7 @@ export function shapeOf(request: PageRequest, isLarge: boolean): Shape {
     order,
     position: (after ?? before) === undefined ? byOffset : byKey,
     isOne: request.id !== undefined,
-    isOfLinked: request.isOfLinked ?? false,
+    isOfCounterpart: request.isOfCounterpart ?? false,
     filters: Object.keys(filters),
     isSearch: filters.match !== undefined,
     fields: request.fields ?? [],

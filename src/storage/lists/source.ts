@@ -1,6 +1,6 @@
 // Where the records of a list come from in SQL: the source of a filter, or a walk of all.
+import { counterpartOf } from '../../resources/note-tags.ts';
 import { BLOCK_BITS, type Resource } from '../../resources/resource.ts';
-import { linkOf } from '../../resources/resources.ts';
 import { ownerExistsSql } from '../records/text.ts';
 import { type Filter, type FilterValue, filtersOf } from './filters.ts';
 import type { Shape } from './request.ts';
@@ -166,7 +166,7 @@ export class ListSource {
   /** Returns the SQL of whether the record that the list belongs to exists. */
   exists(): string {
     const owner = this.value('owner');
-    const { table } = (this.shape.isOfLinked && linkOf(this.resource)?.other.resource) || {};
+    const { table } = (this.shape.isOfCounterpart && counterpartOf(this.resource)) || {};
     return table
       ? `EXISTS (SELECT 1 FROM ${table} WHERE id = ${owner})`
       : ownerExistsSql(this.resource, owner);
@@ -191,7 +191,7 @@ export class ListSource {
     const total = `(SELECT total FROM ${sum})`;
     const isNarrow = this.#bounded.length < 2 ? 'TRUE' : `(SELECT is_narrow FROM ${sum})`;
     if (!this.#finder) return `(${total} <= ${SORT_LIMITS[key]} AND ${isNarrow})`;
-    // Sorting reads all linked records; walking reads total / linked records for each found one.
+    // Sorting reads all tagged notes; walking reads total / tagged notes for each found one.
     return `(${total} * ${total} < (SELECT total FROM ${EVERYTHING}) * ${this.value('limit')})`;
   }
 

@@ -1,10 +1,11 @@
-// Writes of several statements: creations with a key, and records with links.
-import type { Link, Resource } from '../../resources/resource.ts';
+// Writes of several statements: creations with a key, and notes with tags.
+import { notes } from '../../resources/notes.ts';
+import type { Resource } from '../../resources/resource.ts';
 import type { RowSet, WriteKind } from '../batches/writer.ts';
 import type { Row } from '../database.ts';
 import { lastIdSql, tagSql } from '../numbers.ts';
 import { ANSWERS, FORGET_KEYS, NOW, SET_TIMES } from './answered-keys.ts';
-import { createNamedSql, endIdSql, linkValues, newEndsSql } from './named-ends.ts';
+import { createTagsSql, NEW_TAGS, tagIdSql, tagValues } from './named-tags.ts';
 import { FIRST_FIELD, ownerExistsSql, recordSql } from './text.ts';
 import {
   type Changed,
@@ -29,45 +30,42 @@ export interface Once {
   readonly fingerprint: string;
 }
 
-/** A write was not carried out because a link names no record. */
-export interface MissingEnds {
-  /** Their positions among the links of the write. */
-  readonly missing: readonly number[];
+/** A write was not carried out because some ids are not those of tags. */
+export interface UnknownTags {
+  /** Their positions among the tags of the write. */
+  readonly unknown: readonly number[];
 }
 
 /** It reads its outcome before it writes: afterwards, a new key looks like a known one. */
-type Creation = WriteKind<RowSet, Created | MissingEnds | undefined>;
+type Creation = WriteKind<RowSet, Created | UnknownTags | undefined>;
 
 /** The SQL of the key and, in the first row of a write, of the fingerprint; else NULL. */
 const KEY = member(1);
 const FINGERPRINT = member(2);
 
-/** The SQL of the links of a write, and of the id or name of the record at the other end. */
-const LINKS = `json_each(?1, '$[2]') AS link`;
-const END = 'link.value ->> 1';
+/** The SQL of the tags of a write, and of the id or name of one. */
+const TAGS = `json_each(?1, '$[2]') AS given`;
+const TAG = 'given.value ->> 1';
+const TAG_ID = tagIdSql(TAG);
 
-/** Returns the SQL of what is known of the ends of links, and of whether all their ids are. */
-function endsSql(link: Link | undefined) {
-  if (!link) return { columns: { missing: `'[]'` }, isComplete: 'TRUE' };
-  const { table } = link.ends[1].resource;
-  const from = `${LINKS} WHERE typeof(${END}) <> 'text'
-    AND NOT EXISTS (SELECT 1 FROM ${table} WHERE id = ${END})`;
+const UNKNOWN = `${TAGS} WHERE typeof(${TAG}) <> 'text'
+  AND NOT EXISTS (SELECT 1 FROM tags WHERE id = ${TAG})`;
+const ARE_KNOWN = `NOT EXISTS (SELECT 1 FROM ${UNKNOWN})`;
+
+/** The SQL of what is known of the tags of a write. */
+const TAG_COLUMNS = {
   // As a string, which json_object does not embed as JSON.
-  const missing = `(SELECT json_group_array(link.key) FROM ${from}) || ''`;
-  return {
-    columns: { missing, new_ends: newEndsSql(link) },
-    isComplete: `NOT EXISTS (SELECT 1 FROM ${from})`,
-  };
-}
+  unknown: `(SELECT json_group_array(given.key) FROM ${UNKNOWN}) || ''`,
+  new_tags: NEW_TAGS,
+};
 
-/** Returns creations with a key and, with `link`, with links; then a run must have one write. */
-export function compoundCreation(resource: Resource, link?: Link): Creation {
+/** Returns creations with a key or with tags; if they have tags, a run must have one write. */
+export function compoundCreation(resource: Resource, hasTags = false): Creation {
   const { table } = resource;
-  const { columns, isComplete } = endsSql(link);
   const { id, tag } = newRecord(resource);
   const ownerExists = ownerExistsSql(resource, OWNER);
   const isUnknown = `NOT EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = ${KEY})`;
-  const isAdmitted = `${ownerExists} AND ${isComplete} AND ${isUnknown}`;
+  const isAdmitted = `${ownerExists} AND ${hasTags ? ARE_KNOWN : 'TRUE'} AND ${isUnknown}`;
   // After the records were created, and until the keys are: the id before the first row.
   const base = `
     (SELECT ${lastIdSql(table)} - max(${POSITION}) FROM ${ROWS} WHERE ${isAdmitted})`;
@@ -78,7 +76,7 @@ export function compoundCreation(resource: Resource, link?: Link): Creation {
         {
           position: POSITION,
           owner_exists: ownerExists,
-          ...columns,
+          ...(hasTags ? TAG_COLUMNS : { unknown: `'[]'` }),
           fingerprint: 'known.fingerprint',
           id: `coalesce(known.id, ${id})`,
           tag: `coalesce(known.tag, ${tag})`,
@@ -87,7 +85,7 @@ export function compoundCreation(resource: Resource, link?: Link): Creation {
          WHERE ${FINGERPRINT} IS NOT NULL`,
       ),
       { sql: insertSql(resource, isAdmitted) },
-      ...(link ? [...linkNewStatements(link, base), SET_TIMES] : []),
+      ...(hasTags ? [...tagStatements(base), SET_TIMES] : []),
       {
         sql: `
           INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
@@ -96,7 +94,7 @@ export function compoundCreation(resource: Resource, link?: Link): Creation {
           WHERE ${KEY} IS NOT NULL AND ${FINGERPRINT} IS NOT NULL AND ${isAdmitted}`,
       },
     ],
-    ...(link && { extra: ([write]) => (write ? linkValues(link, write) : []) }),
+    ...(hasTags && { extra: ([write]) => (write ? tagValues(write) : []) }),
     outcomes(writes, rows) {
       const byPosition = new Map(rows.map((row) => [row.position, row]));
       let position = 0;
@@ -111,83 +109,78 @@ export function compoundCreation(resource: Resource, link?: Link): Creation {
   };
 }
 
-/** Returns the statements that link the created records; `base` is the id before the first. */
-function linkNewStatements(link: Link, base: string) {
-  const [own, other] = link.ends;
-  const records = own.resource.table;
-  const linkNew = `
-    INSERT INTO ${link.table} (${own.column}, ${other.column})
-    SELECT ${records}.id, ${endIdSql(link, END)}
-    FROM ${LINKS} CROSS JOIN ${records} ON ${records}.id = ${base} + (link.value ->> 0)`;
-  return [{ sql: createNamedSql(link, `${base} IS NOT NULL`) }, { sql: linkNew }];
+/** Returns the statements that tag the created notes; `base` is the id before the first. */
+function tagStatements(base: string) {
+  const tagNew = `
+    INSERT INTO note_tags (note_id, tag_id) SELECT notes.id, ${TAG_ID}
+    FROM ${TAGS} CROSS JOIN notes ON notes.id = ${base} + (given.value ->> 0)`;
+  return [{ sql: createTagsSql(`${base} IS NOT NULL`) }, { sql: tagNew }];
 }
 
 function outcomeOf(
   resource: Resource,
   write: RowSet,
-  { owner_exists, missing, new_ends, fingerprint, id, tag }: Row,
-): Created | MissingEnds | undefined {
+  { owner_exists, unknown, new_tags, fingerprint, id, tag }: Row,
+): Created | UnknownTags | undefined {
   const isReplay = fingerprint !== null;
   if (!isReplay && !owner_exists) return undefined;
-  if (!isReplay && missing !== '[]') return { missing: JSON.parse(String(missing)) };
+  if (!isReplay && unknown !== '[]') return { unknown: JSON.parse(String(unknown)) };
   return {
     id: Number(id),
     tag: String(tag),
     texts: createdTexts(resource, Number(id), write),
     isReplay,
     isReuse: isReplay && fingerprint !== write.rows[0]?.[2],
-    ...(!isReplay && new_ends && { newEnds: JSON.parse(String(new_ends)) }),
+    ...(!isReplay && new_tags && { newTags: JSON.parse(String(new_tags)) }),
   };
 }
 
-/** The links go first, while the condition can be tested. A run must have only one write. */
-export function linkedChange(link: Link): WriteKind<RowSet, Changed | MissingEnds | undefined> {
-  const [{ resource, column }, { column: otherColumn }] = link.ends;
-  const { table, fields } = resource;
-  const { columns, isComplete } = endsSql(link);
-  const target = `FROM ${ROWS} CROSS JOIN ${table} ON ${isTarget(resource)}`;
-  const isGiven = Object.keys(fields).map((_, at) => `${member(FIRST_FIELD + at)} IS NOT NULL`);
-  const end = endIdSql(link, END);
-  const isLinked = `
-    EXISTS (SELECT 1 FROM ${link.table} WHERE ${column} = ${table}.id AND ${otherColumn} = ${end})`;
+/** Returns changes of notes with tags. The tags go first, while the condition can be tested. */
+export function taggedChange(): WriteKind<RowSet, Changed | UnknownTags | undefined> {
+  const target = `FROM ${ROWS} CROSS JOIN notes ON ${isTarget(notes)}`;
+  const isGiven = Object.keys(notes.fields).map(
+    (_, index) => `${member(FIRST_FIELD + index)} IS NOT NULL`,
+  );
+  const isTagged = `
+    EXISTS (SELECT 1 FROM note_tags WHERE note_id = notes.id AND tag_id = ${TAG_ID})`;
   return {
     statements: [
       readStatement(
-        { ...columns, tag: tagSql(`${table}.number`), text: `${recordSql(resource)} || ''` },
+        { ...TAG_COLUMNS, tag: tagSql('notes.number'), text: `${recordSql(notes)} || ''` },
         target,
       ),
-      { sql: createNamedSql(link, `${isComplete} AND EXISTS (SELECT 1 ${target})`) },
+      { sql: createTagsSql(`${ARE_KNOWN} AND EXISTS (SELECT 1 ${target})`) },
       {
         sql: `
-          DELETE FROM ${link.table} WHERE ${column} IN (SELECT ${table}.id ${target})
-            AND ${otherColumn} NOT IN (SELECT ${end} FROM ${LINKS}) AND ${isComplete}`,
+          DELETE FROM note_tags WHERE note_id IN (SELECT notes.id ${target})
+            AND tag_id NOT IN (SELECT ${TAG_ID} FROM ${TAGS}) AND ${ARE_KNOWN}`,
       },
       {
         sql: `
-          INSERT INTO ${link.table} (${column}, ${otherColumn})
-          SELECT ${table}.id, ${end} ${target} CROSS JOIN ${LINKS}
-          WHERE ${isComplete} AND NOT ${isLinked}`,
+          INSERT INTO note_tags (note_id, tag_id)
+          SELECT notes.id, ${TAG_ID} ${target} CROSS JOIN ${TAGS}
+          WHERE ${ARE_KNOWN} AND NOT ${isTagged}`,
       },
-      changeStatement(resource, true, `${isComplete} AND (${isGiven.join(' OR ')})`),
+      changeStatement(notes, true, `${ARE_KNOWN} AND (${isGiven.join(' OR ')})`),
       SET_TIMES,
     ],
-    extra: ([write]) => (write ? linkValues(link, write) : []),
+    extra: ([write]) => (write ? tagValues(write) : []),
     outcomes: (_, rows) => [changedBy(Object.assign({}, ...rows))],
     changes({ rows: [row = []] }, outcome) {
-      if (!outcome || 'missing' in outcome) return [];
-      // New links may be the same as before.
+      if (!outcome || 'unknown' in outcome) return [];
+      // New tags may be the same as before.
       if (row.slice(FIRST_FIELD).every((value) => value === null)) return undefined;
       const { text, tag } = outcome;
-      return [[table, Number(row[1]), { text, tag }]];
+      return [['notes', Number(row[1]), { text, tag }]];
     },
   };
 }
 
-function changedBy(row: Row): Changed | MissingEnds | undefined {
-  const { missing, new_ends, tag, text, written } = row;
-  if (missing === undefined) return undefined;
-  if (missing !== '[]') return { missing: JSON.parse(String(missing)) };
+function changedBy(row: Row): Changed | UnknownTags | undefined {
+  const { unknown, new_tags, tag, text, written } = row;
+  if (unknown === undefined) return undefined;
+  if (unknown !== '[]') return { unknown: JSON.parse(String(unknown)) };
   const now = written === undefined ? { rest: text, tag } : writtenIn(row);
-  const newEnds = new_ends && { newEnds: JSON.parse(String(new_ends)) };
-  return { text: String(now.rest), tag: String(now.tag), ...newEnds };
+  const newTags = new_tags && { newTags: JSON.parse(String(new_tags)) };
+  return { text: String(now.rest), tag: String(now.tag), ...newTags };
 }

@@ -5,7 +5,6 @@ import {
   rowColumnsOf,
   textFieldsOf,
 } from '../../resources/resource.ts';
-import { linkOf, type ResourceLink } from '../../resources/resources.ts';
 import { tagSql, timeSql } from '../numbers.ts';
 
 /** Returns the SQL of a column. */
@@ -55,13 +54,16 @@ export function membersSql(members: readonly Member[], columnSql: ColumnSql = St
 
 /** Returns the members that each value of `include` adds. */
 function addedMembers(resource: Resource): Readonly<Record<string, readonly Member[]>> {
-  const link = linkOf(resource);
   const texts = textFieldsOf(resource);
   const textsSql = (columnSql: ColumnSql) =>
     `json_object(${texts.map((name) => `'${name}', ${columnSql(name)}`).join(', ')})`;
+  const included = Object.entries(resource.included ?? {}).map(([name, sqlOf]) => {
+    const sql = (columnSql: ColumnSql) => sqlOf(columnSql('id'));
+    return [name, [{ name, columns: ['id'], sql, dependsOnOthers: true }]] as const;
+  });
   const quotedTag = (columnSql: ColumnSql) => `'"' || ${tagSql(columnSql('number'))} || '"'`;
   return {
-    ...(link && linkMembers(link)),
+    ...Object.fromEntries(included),
     times: ['created_at', 'updated_at'].map((name) => ({
       name,
       columns: [name],
@@ -70,30 +72,5 @@ function addedMembers(resource: Resource): Readonly<Record<string, readonly Memb
     etag: [{ name: 'etag', columns: ['number'], sql: quotedTag }],
     // The texts, in place of the snippet that the service makes of them.
     snippet: [{ name: 'snippet', columns: texts, sql: textsSql }],
-  };
-}
-
-function linkMembers({ link, own, other, isFirst }: ResourceLink) {
-  const entry = (name: string, sqlOf: (isOwn: string) => string): Record<string, Member[]> => {
-    const sql = (columnSql: ColumnSql) => sqlOf(`${own.column} = ${columnSql('id')}`);
-    return { [name]: [{ name, columns: ['id'], sql, dependsOnOthers: true }] };
-  };
-  if (!isFirst)
-    return entry(
-      link.countMember,
-      (isOwn) => `(SELECT coalesce(sum(count), 0) FROM ${link.blocks} WHERE ${isOwn})`,
-    );
-  const { table } = other.resource;
-  const arrayOf = (linked: string) => `json((SELECT json_group_array(linked) FROM (${linked})))`;
-  const ids = (isOwn: string) => `
-    SELECT ${other.column} AS linked FROM ${link.table} WHERE ${isOwn} ORDER BY linked`;
-  // A shared name is listed once, so that the list can be sent back.
-  const names = (isOwn: string) => `
-    SELECT ${table}.${link.byName.field} AS linked
-    FROM ${link.table} CROSS JOIN ${table} ON ${table}.id = ${other.column}
-    WHERE ${isOwn} GROUP BY linked ORDER BY min(${other.column})`;
-  return {
-    ...entry(link.member, (isOwn) => arrayOf(ids(isOwn))),
-    ...entry(link.byName.member, (isOwn) => arrayOf(names(isOwn))),
   };
 }

@@ -1,19 +1,19 @@
 // The records of a resource, whose JSON text SQLite builds and the service sends as it is.
+import { notes } from '../../resources/notes.ts';
 import type { Resource } from '../../resources/resource.ts';
-import { ownLinkOf } from '../../resources/resources.ts';
 import { Batcher, type BatchMeter } from '../batches/batcher.ts';
 import { detached, type FreshMemory, NO_MEMORY } from '../batches/fresh-memory.ts';
-import type { NewLink, Values, Write } from '../batches/writer.ts';
+import type { RowTag, Values, Write } from '../batches/writer.ts';
 import { type Database, MAX_PAGE_BYTES } from '../database.ts';
 import { tagSql } from '../numbers.ts';
-import { compoundCreation, linkedChange, type MissingEnds, type Once } from './compound-writes.ts';
+import { compoundCreation, type Once, taggedChange, type UnknownTags } from './compound-writes.ts';
 import type { Condition } from './condition.ts';
 import { recordSql } from './text.ts';
 import { type Changed, type Created, recordKinds, type Stored } from './writes.ts';
 
 const NO_KEY = { fingerprint: '' };
 
-/** Then the statements of each write with links see only its rows. */
+/** Then the statements of each write with tags see only its rows. */
 const ALONE = 0;
 
 /** What a table works with besides its database. */
@@ -56,10 +56,10 @@ export class Table {
     records: readonly Values[],
     owner = 0,
     once?: Once,
-    links?: readonly NewLink[],
-  ): Promise<Created | MissingEnds | undefined> {
-    const rows = rowsOf(records, owner, once ?? (links && NO_KEY));
-    if (links) return this.#write(this.#kinds.linkedCreation, ALONE, { rows, links });
+    tags?: readonly RowTag[],
+  ): Promise<Created | UnknownTags | undefined> {
+    const rows = rowsOf(records, owner, once ?? (tags && NO_KEY));
+    if (tags) return this.#write(this.#kinds.taggedCreation, ALONE, { rows, tags });
     if (once) return this.#write(this.#kinds.keyedCreation, once.key, { rows });
     return this.#write(this.#kinds.creation, undefined, { rows });
   }
@@ -96,17 +96,17 @@ export class Table {
     return owned ? `{"id":${id},"${owned.column}":${owner},` : `{"id":${id},`;
   }
 
-  /** Replaces links and values, except by null; undefined if no record satisfies the condition. */
+  /** Replaces tags and values, except by null; undefined if no record satisfies the condition. */
   change(
     id: number,
     values: Values,
     owner = 0,
     condition: Condition = null,
-    links?: readonly NewLink[],
-  ): Promise<Changed | MissingEnds | undefined> {
+    tags?: readonly RowTag[],
+  ): Promise<Changed | UnknownTags | undefined> {
     const rows = [[owner, id, condition, ...values]];
-    const { linkedChange, patch, replacement } = this.#kinds;
-    if (links && linkedChange) return this.#write(linkedChange, ALONE, { rows, links });
+    const { taggedChange, patch, replacement } = this.#kinds;
+    if (tags && taggedChange) return this.#write(taggedChange, ALONE, { rows, tags });
     return this.#write(values.includes(null) ? patch : replacement, id, { rows });
   }
 
@@ -142,12 +142,11 @@ function detachedRecord(record: Stored | undefined): Stored | undefined {
 }
 
 function kindsOf(resource: Resource) {
-  const link = ownLinkOf(resource);
   return {
     ...recordKinds(resource),
     keyedCreation: compoundCreation(resource),
-    linkedCreation: compoundCreation(resource, link),
-    linkedChange: link && linkedChange(link),
+    taggedCreation: compoundCreation(resource, true),
+    taggedChange: resource === notes ? taggedChange() : undefined,
   };
 }
 

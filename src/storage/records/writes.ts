@@ -14,16 +14,16 @@ export interface Stored {
   readonly tag: string;
 }
 
-/** The ids that a write has created by name, by path parameter; of several, the first and last. */
-export interface NewEnds {
-  readonly newEnds?: Readonly<Record<string, number | readonly [first: number, last: number]>>;
+/** The ids of the tags that a write has created by name; of several, the first and the last. */
+export interface NewTags {
+  readonly newTags?: { readonly tag_id: number | readonly [first: number, last: number] };
 }
 
 /** A record after a change. */
-export interface Changed extends Stored, NewEnds {}
+export interface Changed extends Stored, NewTags {}
 
 /** The records of one creation, which have consecutive ids. */
-export interface Created extends NewEnds {
+export interface Created extends NewTags {
   readonly id: number;
   readonly tag: string;
   readonly texts: readonly string[];

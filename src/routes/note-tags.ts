@@ -1,0 +1,99 @@
+// The tags on notes: each at its path, and in the bodies of notes.
+import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
+import { MAX_BULK_TAGS } from '../contract/generated.js';
+import type { BodyFormat } from '../http/body/formats.ts';
+import { type Ids, notFound } from '../http/paths.ts';
+import { Problem, type Violation } from '../http/problem.ts';
+import type { Reply } from '../http/reply.ts';
+import type { Route } from '../http/route.ts';
+import type { Members } from '../resources/resource.ts';
+import type { RowTag } from '../storage/batches/writer.ts';
+import type { UnknownTags } from '../storage/records/compound-writes.ts';
+import type { NoteTags } from '../storage/records/note-tags.ts';
+
+/** Returns the routes of the tags on a note. */
+export function noteTagRoutes(noteTags: NoteTags): Route[] {
+  const path = '/notes/{note_id}/tags/{tag_id}';
+  return [
+    endpoint<Ids>('PUT', path, (input) => perform('add', input)),
+    endpoint<Ids>('DELETE', path, (input) => perform('remove', input)),
+  ];
+
+  async function perform(
+    method: 'add' | 'remove',
+    { parameters, headers, call }: Input<Ids, unknown>,
+  ): Promise<Reply> {
+    const { note_id = 0, tag_id = 0 } = parameters;
+    // There is no entity tag to match. But a missing record takes precedence (RFC 9110, 13.2.1).
+    const isRefused = headers['if-match'] !== undefined;
+    const before = await noteTags[isRefused ? 'read' : method]([note_id, tag_id]);
+    const [note, tag] = call.pathValues;
+    if (!before.hasNote) throw notFound('Note', note);
+    if (!before.hasTag) throw notFound('Tag', tag);
+    if (method === 'remove' && !before.isTagged)
+      throw new Problem('not-found', `Note ${note} has no tag ${tag}.`);
+    if (isRefused)
+      throw new Problem('precondition-failed', 'A tag on a note has no entity tag to match.');
+    return { status: 204 };
+  }
+}
+
+/** A list of ids or names in a body; null counts as not given. */
+type TagList = readonly (number | string)[] | null | undefined;
+
+/** Returns the tags that notes list, by id or name; undefined if none has them. Throws 422. */
+export function tagsIn(
+  bodies: readonly Members[],
+  format: BodyFormat,
+  areNew = false,
+): readonly RowTag[] | undefined {
+  const violations: Violation[] = [];
+  let tags: RowTag[] | undefined;
+  for (const [row, body] of bodies.entries()) {
+    const [ids, names] = [body.tag_ids, body.tags] as readonly TagList[];
+    // Some generated clients send empty lists for what was never set.
+    const isUnset = areNew && ids?.length === 0 && names?.length === 0;
+    if (ids && names && !isUnset) {
+      const detail = 'must not be combined with tag_ids; leave out one of the two';
+      violations.push(violationAt(row, ['tags'], format, 'oneOf', detail));
+    }
+    const given = ids ?? names;
+    if (!given) continue;
+    tags ??= [];
+    for (const tag of given) tags.push([row, tag]);
+    if (tags.length <= MAX_BULK_TAGS) continue;
+    const detail = `must have fewer items: all lines may have ${MAX_BULK_TAGS} tags together`;
+    violations.push(violationAt(row, [ids ? 'tag_ids' : 'tags'], format, 'maxItems', detail));
+    break;
+  }
+  if (violations.length > 0) throw validationFailed(violations);
+  return tags;
+}
+
+/** Returns the 422 for tags with unknown ids. */
+export function unknownTags(
+  tags: readonly RowTag[],
+  { unknown }: UnknownTags,
+  format: BodyFormat,
+): Problem {
+  // Searching for each would take long: there may be thousands.
+  const firsts = new Map(tags.map(([row], position) => [row, position] as const).reverse());
+  const violations = unknown.map((position) => {
+    const [row] = tags[position] ?? [0];
+    const index = position - (firsts.get(row) ?? 0);
+    return violationAt(row, ['tag_ids', index], format, 'exists', 'must be the id of a tag');
+  });
+  return validationFailed(violations);
+}
+
+/** Returns a violation in a body; that of a line names its row. */
+function violationAt(
+  row: number,
+  steps: readonly (string | number)[],
+  format: BodyFormat,
+  code: string,
+  detail: string,
+): Violation {
+  const path = [...(format === 'lines' ? [row] : []), ...steps];
+  return { field: path.join('.'), in: 'body', pointer: ['#', ...path].join('/'), code, detail };
+}
