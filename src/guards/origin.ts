@@ -19,14 +19,10 @@ const PREFLIGHT_HEADERS = [
   ...['access-control-max-age', '7200'],
 ];
 
-/** A loopback name: most clients send the same one again. */
-let loopbackHost = '';
-
 /** Throws forbidden unless the host is missing, a loopback name, or `own` (without a port). */
 export function checkHost(message: IncomingMessage, own: string): void {
   const host = hostOf(message);
-  if (host !== loopbackHost && LOOPBACK_HOST.test(host)) loopbackHost = host;
-  if (host === loopbackHost) return;
+  if (LOOPBACK_HOST.test(host)) return;
   const name = host.replace(/\.?(?::\d*)?$/, '').toLowerCase();
   if (name !== '' && name !== own)
     throw new Problem('forbidden', 'This service has no such host name.');

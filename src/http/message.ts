@@ -7,9 +7,6 @@ import { Problem } from './problem.ts';
 /** An optional host (IPv6 in brackets) and an optional port (RFC 9110, section 7.2). */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
-/** A valid host: most clients send the same one again. */
-let latestHost = '';
-
 /** Checks version (505), headers (431), host (400), coding (400, 501), expectation (417). */
 export function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
   const isOld = httpVersion === '1.0';
@@ -21,9 +18,8 @@ export function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessa
   }
   const hosts = countHosts(rawHeaders);
   const { host = '' } = headers;
-  if (hosts > 1 || (hosts === 0 && !isOld) || (host !== latestHost && !HOST.test(host)))
+  if (hosts > 1 || (hosts === 0 && !isOld) || !HOST.test(host))
     throw new Problem('bad-request', 'The request must have exactly one valid host header.');
-  latestHost = host;
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && isOld)
     throw new Problem('bad-request', 'HTTP/1.0 does not support transfer-encoding.');
