@@ -11,18 +11,20 @@ import { problemRoutes } from './docs/problems.ts';
 import { addressOf, clientNetwork } from './guards/client-address.ts';
 import { keyRoute } from './guards/feature.ts';
 import { createGuard } from './guards/guard.ts';
+import type { KeyEntry } from './guards/key-file.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
 import { healthRoutes, metricsRoute } from './health/feature.ts';
 import { Dispatcher } from './http/dispatch.ts';
-import type { KeyEntry, Sender } from './http/exchange.ts';
+import type { Sender } from './http/exchange.ts';
 import { HTTP_LIMITS } from './http/limits.ts';
 import type { Bases } from './http/paths.ts';
 import { type Problem, unavailable } from './http/problem.ts';
 import type { Route } from './http/route.ts';
 import { HttpServer } from './http/server.ts';
-import { type Log, logOutcome, traceIdOf } from './log/log.ts';
+import { type Log, logRequest, traceIdOf } from './log/log.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
+import { createSocket } from './processes/socket-path.ts';
 import type { Resource } from './resources/resource.ts';
 import { RESOURCES } from './resources/resources.ts';
 import { noteTagRoutes } from './routes/note-tags.ts';
@@ -106,7 +108,9 @@ export class App {
       const memoryBytes = (options.cacheSizeMib * 1_048_576) / options.processes;
       const memory = new FreshMemory(this.#database.freshness, memoryBytes);
       if (!options.noMetrics) this.#startMetrics(memory);
-      const url = await this.#server.listen({ host, port, path: socket });
+      let url = `unix:${socket}`;
+      if (socket === undefined) url = await this.#server.listen({ host, port });
+      else await createSocket(socket, (hidden) => this.#server.listen({ path: hidden }));
       // Do not await below: a request could arrive before the dispatcher exists.
       const baseUrl = options.baseUrl ?? (socket === undefined ? url : 'http://localhost');
       this.#bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
@@ -159,10 +163,10 @@ export class App {
       }),
       bodyLimitBytes: options.bodyLimitBytes,
       problemBase: this.#bases.problemBase,
-      onOutcome: (outcome) => {
-        this.#metrics?.endRequest(outcome);
-        const { message, admission } = outcome.exchange;
-        logOutcome(this.#log, outcome, () => this.#clientOf(message, admission.key?.label));
+      onEnd: (ending) => {
+        this.#metrics?.endRequest(ending);
+        const { message, admission } = ending.exchange;
+        logRequest(this.#log, ending, () => this.#clientOf(message, admission.key?.label));
       },
       networkOf: (sender) => clientNetwork(sender, options.trustProxy),
       toProblem,
@@ -200,7 +204,7 @@ export class App {
     return [
       ...healthRoutes(database, () => this.#isStopping),
       ...(this.#metrics ? [metricsRoute(this.#metrics)] : []),
-      keyRoute(),
+      keyRoute(this.#keys),
       ...demonstrationRoutes(this.#threads),
       ...[...tables].flatMap(([resource, table]) => {
         const ownerTable = resource.owner && tables.get(resource.owner.resource);

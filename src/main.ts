@@ -103,7 +103,7 @@ async function serve(options: Options): Promise<void> {
   const starting = start(options, log);
   handleHangups(options.apiKeysFile, log, starting);
   const { app, address } = await starting;
-  const { socketRemover } = await import('./http/socket-path.ts');
+  const { socketRemover } = await import('./processes/socket-path.ts');
   const removeSocket = options.socket === undefined ? () => {} : socketRemover(options.socket);
   endOnFault(log);
   const stop = (signal: NodeJS.Signals) => {
@@ -125,7 +125,7 @@ async function start(options: Options, log: Log) {
   const { isInUse } = await import('./storage/sqlite/existing.ts');
   if (options.db.kind === 'file' && (await isInUse(options.db.name)))
     log.write('warn', 'another process uses the database', { file: options.db.name });
-  const { freeSocketPath } = await import('./http/socket-path.ts');
+  const { freeSocketPath } = await import('./processes/socket-path.ts');
   if (options.socket !== undefined) await freeSocketPath(options.socket);
   return { app, address: await app.listen() };
 }

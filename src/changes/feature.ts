@@ -77,12 +77,12 @@ async function readPage(feed: ChangeFeed, { parameters, call }: ChangesInput): P
     if (isDue || !signal) return changes;
     await feed.wait(round, Math.min(leftMs, keyMsIn(call)), signal);
     call.ensureSendable();
-    if (signal.aborted || call.admission.key?.isOver) return changes;
+    if (signal.aborted || call.key?.isOver) return changes;
   }
 }
 
-function keyMsIn({ admission }: Call): number {
-  return (admission.key?.expiresMs ?? Number.POSITIVE_INFINITY) - Date.now();
+function keyMsIn({ key }: Call): number {
+  return (key?.expiresMs ?? Number.POSITIVE_INFINITY) - Date.now();
 }
 
 function pageReply({ items, next, hasMore }: Changes, { query }: Call, { baseUrl }: Bases): Reply {
@@ -122,7 +122,7 @@ async function* follow(
   { start, first, round: firstRound }: Beginning,
   call: Call,
 ): AsyncIterable<Chunk> {
-  const { key } = call.admission;
+  const { key } = call;
   const signal = call.inputSignal();
   yield start;
   let commentedMs = performance.now();

@@ -1,10 +1,9 @@
 // Admits requests before routing: by host and origin (403), key (401), rate (429), access (403).
 import type { IncomingMessage } from 'node:http';
-import type { Admission, Key } from '../http/exchange.ts';
 import { Problem } from '../http/problem.ts';
-import type { Guard } from '../http/route.ts';
+import type { Admission, Guard } from '../http/route.ts';
 import { clientNetwork } from './client-address.ts';
-import type { Keys } from './keys.ts';
+import type { Key, Keys } from './keys.ts';
 import { checkHost, corsHeaders, isForeignWrite, preflightReply } from './origin.ts';
 import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
 

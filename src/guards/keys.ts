@@ -2,12 +2,15 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Key, KeyEntry } from '../http/exchange.ts';
-import { isSame, type KeySource, readKeys } from './key-file.ts';
+import type { ClientKey } from '../http/route.ts';
+import { isSame, type KeyEntry, type KeySource, readKeys } from './key-file.ts';
 
 /** Bounds the memory for keys, and the metrics, which count for each key. */
 const MAX_KEYS = 10_000;
 const MAX_READ_MS = 5_000;
+
+/** The key of a client. */
+export type Key = KeyEntry & ClientKey;
 
 /** Whether there is a source of keys; without one, nobody needs a key. */
 export function requiresKey({ apiKeys, apiKeysFile }: KeySource): boolean {
@@ -32,6 +35,11 @@ export class Keys {
     if (sent === '') return 'none';
     // How long the search takes says nothing about a key: nobody can choose the digest of a guess.
     return this.#byDigest.get(hash('sha256', sent, 'base64')) ?? 'wrong';
+  }
+
+  /** Returns what is known of the key of a request, unless it has been removed meanwhile. */
+  entryOf({ digest }: ClientKey): KeyEntry | undefined {
+    return this.#byDigest.get(digest);
   }
 
   /** Reads the file, or uses `entries`; resolves with the count. If it rejects, no key changes. */

@@ -1,8 +1,8 @@
 // Bounds the memory of all large bodies, or all large answers, together.
 import type { Writable } from 'node:stream';
-import { waitWithin } from '../../bounded-wait.ts';
-import { DISPATCH_LIMITS } from '../limits.ts';
-import { unavailable } from '../problem.ts';
+import { waitWithin } from '../bounded-wait.ts';
+import { DISPATCH_LIMITS } from './limits.ts';
+import { unavailable } from './problem.ts';
 
 /** A number of bytes that responses share. */
 export class ByteBudget {

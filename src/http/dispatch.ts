@@ -2,10 +2,10 @@
 import { performance } from 'node:perf_hooks';
 import { nextTick } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ByteBudget } from './body/byte-budget.ts';
 import { BodyReader, hasBody } from './body/read.ts';
+import { ByteBudget } from './byte-budget.ts';
 import type { Arrival } from './connections.ts';
-import { Exchange, type Sender } from './exchange.ts';
+import { type Ending, Exchange, type Sender } from './exchange.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { checkMessage, parseTarget, type Target } from './message.ts';
 import { ClientGone, Problem, problemReply, unavailable } from './problem.ts';
@@ -19,7 +19,7 @@ import {
   sendHead,
   sendReply,
 } from './reply.ts';
-import type { Guard, Outcome, Route } from './route.ts';
+import type { Guard, Route } from './route.ts';
 import { type PathItem, Router } from './router.ts';
 
 interface DispatchOptions {
@@ -27,7 +27,7 @@ interface DispatchOptions {
   readonly guard: Guard;
   readonly bodyLimitBytes: number;
   readonly problemBase: string;
-  readonly onOutcome: (outcome: Outcome) => void;
+  readonly onEnd: (ending: Ending) => void;
   /** Identifies a client without a key. */
   readonly networkOf: (sender: Sender) => string;
   /** Returns the problem for an error of a handler; undefined means an unexpected error (500). */
@@ -44,7 +44,7 @@ const SERVER_OPTIONS: Reply = {
   headers: ['allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'],
 };
 
-/** Answers well-formed requests and reports their outcomes. */
+/** Answers well-formed requests and reports how they ended. */
 export class Dispatcher {
   readonly #options: DispatchOptions;
   readonly #router: Router;
@@ -101,22 +101,22 @@ export class Dispatcher {
       sent = await this.#fail(exchange, error);
     }
     const milliseconds = performance.now() - exchange.arrivedMs;
-    const outcome: Outcome = { exchange, status: sent?.status, milliseconds };
+    const ending: Ending = { exchange, status: sent?.status, milliseconds };
     if (sent?.stream && message.method !== 'HEAD')
-      await this.#stream(exchange, sent.stream, outcome);
-    else this.#options.onOutcome(outcome);
+      await this.#stream(exchange, sent.stream, ending);
+    else this.#options.onEnd(ending);
   }
 
-  async #stream(exchange: Exchange, stream: AsyncIterable<Chunk>, outcome: Outcome): Promise<void> {
+  async #stream(exchange: Exchange, stream: AsyncIterable<Chunk>, ending: Ending): Promise<void> {
     const { response, arrivedMs } = exchange;
-    const { onOutcome } = this.#options;
+    const { onEnd } = this.#options;
     this.#streams += 1;
-    onOutcome({ ...outcome, stream: 'opened' });
+    onEnd({ ...ending, stream: 'opened' });
     exchange.error = await sendChunks(response, stream, (bytes) => {
       exchange.sentBytes += bytes;
     }).catch((reason: unknown) => reason);
     this.#streams -= 1;
-    onOutcome({ ...outcome, stream: 'ended', milliseconds: performance.now() - arrivedMs });
+    onEnd({ ...ending, stream: 'ended', milliseconds: performance.now() - arrivedMs });
   }
 
   /** Finds the route of a request, or the reply if it needs none. Throws 404, 405 or 413. */

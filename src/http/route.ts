@@ -1,14 +1,33 @@
-// What a server and its parts agree on: routes, guards, and how a request ended.
-import type { IncomingMessage } from 'node:http';
-import type { BodyFormats } from './body/formats.ts';
-import type { Admission, Exchange } from './exchange.ts';
+// What a server and its parts agree on: routes, what their handlers see, and guards.
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { BodyFormat, BodyFormats } from './body/formats.ts';
+import type { Problem } from './problem.ts';
 import type { Reply } from './reply.ts';
 
-/** A request as a handler sees it. */
-export type Call = Omit<
-  Exchange,
-  'createdIds' | 'enter' | 'error' | 'message' | 'reason' | 'response' | 'sentBytes' | 'share'
->;
+/** A request as a handler sees it. It is parsed, but not validated. */
+export interface Call {
+  readonly headers: IncomingHttpHeaders;
+  /** The values of the path parameters, percent-decoded, in the order of the template. */
+  readonly pathValues: readonly string[];
+  readonly query: string;
+  readonly format: BodyFormat;
+  readonly bytes: Buffer;
+  /** The JSON value of the body, or of its lines as an array; undefined where none is taken. */
+  readonly body: unknown;
+  readonly key: ClientKey | undefined;
+  /** Identifies the client by its key, or else by its network. */
+  clientId(): string;
+  /** Counts further requests against the client's rate limit; rejects with too-many-requests. */
+  charge(requests: number): Promise<void>;
+  /** Throws ClientGone if the client has disconnected, and a 503 if large replies find no room. */
+  ensureSendable(): void;
+  /** Takes the memory of the largest reply as soon as it is free; rejects as `ensureSendable`. */
+  reserveLarge(): Promise<void>;
+  /** Returns a signal that aborts with ClientGone if the client disconnects before the reply. */
+  signal(): AbortSignal;
+  /** Returns a signal that also aborts if the client closes its sending side: it may be gone. */
+  inputSignal(): AbortSignal;
+}
 
 /** The handler of one method and path. `handle` may throw a Problem. */
 export interface Route {
@@ -19,17 +38,29 @@ export interface Route {
   readonly handle: (call: Call) => Reply | Promise<Reply>;
 }
 
+/** What a server knows of the key of a client. */
+export interface ClientKey {
+  /** Identifies the key without revealing it. */
+  readonly digest: string;
+  /** What the log calls it. */
+  readonly label: string;
+  readonly expiresMs: number | null;
+  /** Whether it has expired, or has been removed or changed. */
+  readonly isOver: boolean;
+}
+
+/** What a guard decides. `headers` (flat: name, value, name, value) go with any answer. */
+export interface Admission {
+  readonly headers: readonly string[];
+  readonly key?: ClientKey | undefined;
+  readonly refusal?: Problem;
+  /** Counts further requests; the result replaces this admission. Undefined if nothing counts. */
+  readonly charge?: ((requests: number) => Promise<Admission>) | undefined;
+  readonly reply?: Reply;
+}
+
 /** Decides about a request with these path segments. May throw a Problem. */
 export type Guard = (
   message: IncomingMessage,
   segments: readonly string[],
 ) => Admission | Promise<Admission>;
-
-/** How a request ended, for the log and the metrics. */
-export interface Outcome {
-  readonly exchange: Exchange;
-  /** Undefined if the client has disconnected. */
-  readonly status: number | undefined;
-  readonly milliseconds: number;
-  readonly stream?: 'opened' | 'ended';
-}

@@ -19,7 +19,6 @@ import { mustEncode } from './message.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
 import { chooseRequestId } from './request-id.ts';
-import { createSocket } from './socket-path.ts';
 
 interface HttpServerOptions {
   readonly onRequest: (arrival: Arrival) => void;
@@ -72,18 +71,12 @@ export class HttpServer {
   }
 
   /** Accepts connections at an address or a Unix socket, and resolves with its URL. */
-  async listen({ host, port, path }: ListenOptions): Promise<string> {
-    const bind = (at: ListenOptions) => {
-      this.#server.listen({ ...at, backlog: this.#options.limits.backlog });
-      return once(this.#server, 'listening');
-    };
-    if (path !== undefined) {
-      await createSocket(path, (hidden) => bind({ path: hidden }));
-      return `unix:${path}`;
-    }
-    await bind({ host, port });
-    const { address, family, port: bound } = this.#server.address() as AddressInfo;
-    return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
+  async listen(at: ListenOptions): Promise<string> {
+    this.#server.listen({ ...at, backlog: this.#options.limits.backlog });
+    await once(this.#server, 'listening');
+    if (at.path !== undefined) return `unix:${at.path}`;
+    const { address, family, port } = this.#server.address() as AddressInfo;
+    return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   }
 
   /** Stops accepting, finishes the requests in flight within `closeMs`, closes every connection. */

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { inspect } from 'node:util';
-import type { Outcome } from '../http/route.ts';
+import type { Ending } from '../http/exchange.ts';
 
 /** The members of a log line: time, level, message and others. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -136,9 +136,9 @@ function describeErrors(_: string, value: unknown): unknown {
   return { message, code, stack, cause };
 }
 
-/** Logs the outcome of a request; `clientOf` returns the name of its client in the log. */
-export function logOutcome(log: Log, outcome: Outcome, clientOf: () => string): void {
-  const { exchange, status = 0, milliseconds, stream } = outcome;
+/** Logs how a request ended; `clientOf` returns the name of its client in the log. */
+export function logRequest(log: Log, ending: Ending, clientOf: () => string): void {
+  const { exchange, status = 0, milliseconds, stream } = ending;
   const { requestId, message, headers, template, error, reason } = exchange;
   const failed = status === 500 || error !== undefined;
   const level = failed ? 'error' : status >= 400 ? 'warn' : 'info';
@@ -149,7 +149,7 @@ export function logOutcome(log: Log, outcome: Outcome, clientOf: () => string): 
     client: clientOf(),
     method: message.method,
     route: template,
-    status: outcome.status,
+    status: ending.status,
     ms: Math.round(milliseconds * 1_000) / 1_000,
     ids: writtenIds(exchange),
     error,
@@ -158,7 +158,7 @@ export function logOutcome(log: Log, outcome: Outcome, clientOf: () => string): 
 }
 
 /** Returns the ids in the path of a write that was carried out, and those that it has created. */
-function writtenIds({ template = '', pathValues, createdIds }: Outcome['exchange']) {
+function writtenIds({ template = '', pathValues, createdIds }: Ending['exchange']) {
   if (!createdIds) return undefined;
   const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const inPath = names.map((name, index) => [name, Number(pathValues[index])] as const);

@@ -1,5 +1,5 @@
 // What the clients of each key have sent and received, for as long as the service has the key.
-import type { Outcome } from '../http/route.ts';
+import type { Ending } from '../http/exchange.ts';
 import type { KeyCounts } from './snapshot.ts';
 
 /** Counts requests, refusals and bytes for each key. */
@@ -14,7 +14,7 @@ export class KeyUsage {
   }
 
   /** Counts a request; the opening of a stream is one, and its end adds what was sent. */
-  count({ exchange, stream }: Outcome): void {
+  count({ exchange, stream }: Ending): void {
     const { key, refusal } = exchange.admission;
     if (!key) return;
     const counts = this.#usages.get(key.label) ?? [0, 0, 0, 0];

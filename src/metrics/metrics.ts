@@ -1,5 +1,5 @@
 // The metrics of the service: what it counts, what it reads from others, and the text of /metrics.
-import type { Outcome } from '../http/route.ts';
+import type { Ending } from '../http/exchange.ts';
 import type { BatchMeter } from '../storage/batches/batcher.ts';
 import { readVersion } from '../version.ts';
 import { KeyUsage } from './key-usage.ts';
@@ -101,7 +101,7 @@ export class Metrics {
   }
 
   /** Records a request that has ended, answered or not, or whose stream has begun or ended. */
-  endRequest(outcome: Outcome): void {
+  endRequest(outcome: Ending): void {
     if (outcome.stream === 'ended') this.#streams -= 1;
     else this.#active -= 1;
     if (outcome.stream === 'opened') this.#streams += 1;
@@ -126,7 +126,7 @@ export class Metrics {
     this.#process.stop();
   }
 
-  #observerOf({ exchange, status }: Outcome): Observe {
+  #observerOf({ exchange, status }: Ending): Observe {
     const { template, message } = exchange;
     const { method = '' } = message;
     const byTemplate: ByTemplate = this.#observers.get(status) ?? new Map();

@@ -1,6 +1,7 @@
 // The functions that the supervisor and the members, which serve requests, offer each other.
+
+import type { KeyEntry } from '../guards/key-file.ts';
 import type { Quota } from '../guards/rate-limit.ts';
-import type { KeyEntry } from '../http/exchange.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 
 /** A call of `take` or `peek` of a rate limiter. */

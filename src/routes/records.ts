@@ -202,9 +202,9 @@ function recordReply({ text, tag }: Stored, createdIds?: WrittenIds): Reply {
 }
 
 /** Scopes the key of a request to its client and path, and takes the fingerprint of its body. */
-function onceOf(key: string, path: string, { admission, format, bytes }: Call): Once {
+function onceOf(key: string, path: string, { key: sender, format, bytes }: Call): Once {
   return {
-    key: hash('sha256', JSON.stringify([admission.key?.digest ?? '', path, key]), 'base64url'),
+    key: hash('sha256', JSON.stringify([sender?.digest ?? '', path, key]), 'base64url'),
     fingerprint: createHash('sha256').update(format).update(bytes).digest('base64url'),
   };
 }

@@ -8,8 +8,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { isReadByOthers } from '../../src/guards/key-file.ts';
-import { type Keys, loadKeys } from '../../src/guards/keys.ts';
-import type { Key } from '../../src/http/exchange.ts';
+import { type Key, type Keys, loadKeys } from '../../src/guards/keys.ts';
 import { temporaryFolder } from '../support/engine.ts';
 
 function fileWith(t: TestContext, text: string | Buffer): string {

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ByteBudget, Share } from '../../../src/http/body/byte-budget.ts';
-import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
-import { ClientGone, Problem } from '../../../src/http/problem.ts';
-import { setLimits } from '../../support/overload.ts';
+import { ByteBudget, Share } from '../../src/http/byte-budget.ts';
+import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
+import { ClientGone, Problem } from '../../src/http/problem.ts';
+import { setLimits } from '../support/overload.ts';
 
 function openShare(budget: ByteBudget) {
   const response = new PassThrough();

@@ -2,37 +2,34 @@
 // delayed answers and short time-outs.
 import type { TestContext } from 'node:test';
 import { Dispatcher } from '../../src/http/dispatch.ts';
+import type { Ending } from '../../src/http/exchange.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import type { Problem } from '../../src/http/problem.ts';
-import type { Call, Outcome, Route } from '../../src/http/route.ts';
+import type { Call, Route } from '../../src/http/route.ts';
 import { HttpServer } from '../../src/http/server.ts';
 
 const BODY_LIMIT_BYTES = 1_000;
 
 /** How a request ended, without the objects that its connection should not keep. */
-type Ending = Omit<Outcome, 'exchange'> & Pick<Outcome['exchange'], 'error'>;
+type Outcome = Omit<Ending, 'exchange'> & Pick<Ending['exchange'], 'error'>;
 
 /** A listening server with the routes of a test. */
 export interface BareServer {
   readonly port: number;
-  readonly outcomes: readonly Ending[];
+  readonly outcomes: readonly Outcome[];
   readonly refusals: readonly Problem[];
   close(): Promise<void>;
 }
 
 /** The call of an empty request, whose client stays connected. */
 export const EMPTY_CALL: Call = {
-  requestId: '',
-  arrivedMs: 0,
-  awaitsContinue: false,
-  admission: { headers: [] },
-  template: undefined,
   pathValues: [],
   query: '',
   body: undefined,
   format: 'json',
   bytes: Buffer.alloc(0),
   headers: {},
+  key: undefined,
   charge: () => Promise.resolve(),
   clientId: () => '',
   ensureSendable: () => {},
@@ -47,7 +44,7 @@ export async function startBareServer(
   routes: readonly Route[],
   limits: Partial<typeof HTTP_LIMITS> = {},
 ): Promise<BareServer> {
-  const outcomes: Ending[] = [];
+  const outcomes: Outcome[] = [];
   const refusals: Problem[] = [];
   const problemBase = 'http://a/problems';
   const dispatcher = new Dispatcher({
@@ -55,7 +52,7 @@ export async function startBareServer(
     guard: () => ({ headers: [] }),
     bodyLimitBytes: BODY_LIMIT_BYTES,
     problemBase,
-    onOutcome: ({ exchange, ...ending }) => outcomes.push({ ...ending, error: exchange.error }),
+    onEnd: ({ exchange, ...ending }) => outcomes.push({ ...ending, error: exchange.error }),
     networkOf: () => '',
     toProblem: () => undefined,
     inOneRun: (answer) => answer(),

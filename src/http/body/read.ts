@@ -1,11 +1,11 @@
 // Reads and parses request bodies within their limits.
 import type { IncomingMessage } from 'node:http';
+import { ByteBudget, Share } from '../byte-budget.ts';
 import type { Exchange } from '../exchange.ts';
 import { DISPATCH_LIMITS } from '../limits.ts';
 import { ClientGone, Problem } from '../problem.ts';
 import type { Route } from '../route.ts';
 import { Turns } from '../turns.ts';
-import { ByteBudget, Share } from './byte-budget.ts';
 import { type BodyFormats, formatOf, parseLines } from './formats.ts';
 import { parseJson } from './json.ts';
 
