@@ -5,12 +5,14 @@ interface Bounds {
   readonly ms: number;
   /** Returns the reason to reject when the time is over. */
   readonly late: () => unknown;
+  /** If it returns true when the time is over, the wait goes on for the same time. */
+  readonly goesOn?: () => boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Settles as `begin` says, late, or as `signal` aborts; then calls what `begin` has returned. */
 export function waitWithin<Result>(
-  { ms, late, signal }: Bounds,
+  { ms, late, goesOn, signal }: Bounds,
   begin: (
     resolve: (result: Result) => void,
     reject: (reason: unknown) => void,
@@ -30,8 +32,9 @@ export function waitWithin<Result>(
     };
     const fail = (reason: unknown) => end(() => reject(reason));
     const abort = () => fail(signal?.reason);
+    const expire = () => (goesOn?.() ? timer.refresh() : fail(late()));
     // Newer versions of Node write a warning if the time is negative.
-    const timer = setTimeout(() => fail(late()), Math.max(0, ms));
+    const timer = setTimeout(expire, Math.max(0, ms));
     signal?.addEventListener('abort', abort);
     leave = begin((result) => end(() => resolve(result)), fail);
     // `begin` may have ended it, for example because the system refused a thread.

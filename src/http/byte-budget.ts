@@ -11,6 +11,7 @@ export class ByteBudget {
   /** The bytes that each caller waits for, by the function that gives it room. */
   readonly #waiting = new Map<() => void, number>();
   #usedBytes = 0;
+  #readers = 0;
 
   constructor(maxBytes: number, refusal: string) {
     this.#maxBytes = maxBytes;
@@ -22,17 +23,22 @@ export class ByteBudget {
     if (this.#usedBytes + bytes > this.#maxBytes) throw unavailable(this.#refusal);
   }
 
-  /** Counts further bytes, even beyond the budget; gives bytes back if they are negative. */
-  count(bytes: number): void {
+  /** Counts further bytes, even beyond the budget, and readers; negative numbers give them back. */
+  count(bytes: number, readers = 0): void {
     this.#usedBytes += bytes;
+    this.#readers += readers;
     if (bytes < 0) this.#serve();
   }
 
-  /** Calls `take` in its turn, when `bytes` fit; rejects with a 503 or the reason of `signal`. */
+  /**
+   * Calls `take` in its turn, when `bytes` fit; rejects with a 503 or the reason of `signal`. The
+   * time that others take to read does not count: only slow clients can keep room for long.
+   */
   wait(bytes: number, signal: AbortSignal, take: () => void): Promise<void> {
     const late = () => unavailable(this.#refusal);
     if (this.#waiting.size >= DISPATCH_LIMITS.waitingReplies) return Promise.reject(late());
-    return waitWithin({ ms: DISPATCH_LIMITS.replyWaitMs, late, signal }, (resolve) => {
+    const goesOn = () => this.#readers > 0;
+    return waitWithin({ ms: DISPATCH_LIMITS.replyWaitMs, late, goesOn, signal }, (resolve) => {
       const accept = () => {
         take();
         resolve();
@@ -58,6 +64,7 @@ export class Share {
   readonly #budget: ByteBudget;
   readonly #response: Writable;
   bytes = 0;
+  #isReading = false;
 
   constructor(budget: ByteBudget, response: Writable) {
     this.#budget = budget;
@@ -65,22 +72,24 @@ export class Share {
   }
 
   /** Holds `bytes` in place of the earlier ones, even beyond the budget. */
-  hold(bytes: number): void {
+  hold(bytes: number, isReading = false): void {
     // A closed response would never give the bytes back.
     if (this.#response.destroyed) return;
     if (this.bytes === 0) this.#response.once('close', () => this.#change(0));
-    this.#change(bytes);
+    this.#change(bytes, isReading);
   }
 
   /** Holds at least `bytes` as soon as they fit. Rejects as {@link ByteBudget.wait}. */
   async reserve(bytes: number, signal: AbortSignal): Promise<void> {
     // A page that is read again would wait for itself.
-    if (this.bytes < bytes) await this.#budget.wait(bytes, signal, () => this.hold(bytes));
+    if (this.bytes < bytes) await this.#budget.wait(bytes, signal, () => this.hold(bytes, true));
   }
 
-  #change(bytes: number): void {
+  #change(bytes: number, isReading = false): void {
     const further = bytes - this.bytes;
+    const readers = Number(isReading) - Number(this.#isReading);
     this.bytes = bytes;
-    this.#budget.count(further);
+    this.#isReading = isReading;
+    this.#budget.count(further, readers);
   }
 }

@@ -65,6 +65,22 @@ test('byte budget: a wait has a limit, and so has the number of those who wait',
   await openShare(budget).reserve(1);
 });
 
+test('byte budget: the time that others take to read does not count', async (t) => {
+  setLimits(t, DISPATCH_LIMITS, { replyWaitMs: 20 });
+  const budget = new ByteBudget(100, 'full');
+  const [reader, second, third] = [openShare(budget), openShare(budget), openShare(budget)];
+  await reader.reserve(80);
+  const waiting = second.reserve(80);
+  const full = new ByteBudget(0, 'full');
+  for (let round = 0; round < 3; round += 1)
+    await assert.rejects(openShare(full).reserve(1), isRefusal);
+  // It sends now.
+  reader.share.hold(20);
+  await waiting;
+  second.share.hold(80);
+  await assert.rejects(third.reserve(80), isRefusal);
+});
+
 test('byte budget: who leaves waits no longer and keeps nothing', async () => {
   const budget = new ByteBudget(100, 'full');
   const holder = openShare(budget);
