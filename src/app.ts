@@ -1,28 +1,23 @@
 // The composition root: assembles the service for the command line, the library and the tests.
-
-import { changesRoute } from './changes/feature.ts';
-import { ChangeFeed } from './changes/feed.ts';
+import { changes } from './changes/feature.ts';
 import { isLocal, type Options } from './cli/options.ts';
-import { demonstrationRoutes } from './concurrency/feature.ts';
-import { TASKS } from './concurrency/tasks.ts';
-import { NoThreads, ThreadPool } from './concurrency/thread-pool.ts';
-import { type Documentation, docsRoutes, loadDocumentation } from './docs/feature.ts';
-import { problemRoutes } from './docs/problems.ts';
+import { demonstrations } from './concurrency/feature.ts';
+import { docs } from './docs/feature.ts';
+import type { Core, Feature } from './feature.ts';
 import { addressOf, clientNetwork } from './guards/client-address.ts';
-import { keyRoute } from './guards/feature.ts';
+import { ownKey } from './guards/feature.ts';
 import { createGuard } from './guards/guard.ts';
 import type { KeyEntry } from './guards/key-file.ts';
 import { type Keys, loadKeys } from './guards/keys.ts';
-import { healthRoutes, metricsRoute } from './health/feature.ts';
+import { health } from './health/feature.ts';
 import { Dispatcher } from './http/dispatch.ts';
-import type { Sender } from './http/exchange.ts';
 import { HTTP_LIMITS } from './http/limits.ts';
-import type { Bases } from './http/paths.ts';
 import { type Problem, unavailable } from './http/problem.ts';
-import type { Route } from './http/route.ts';
 import { HttpServer } from './http/server.ts';
-import { type Log, logRequest, traceIdOf } from './log/log.ts';
-import { Metrics } from './metrics/metrics.ts';
+import { requestLog } from './log/feature.ts';
+import type { Log } from './log/log.ts';
+import { metrics } from './metrics/feature.ts';
+import type { Meters } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import { createSocket } from './processes/socket-path.ts';
 import type { Resource } from './resources/resource.ts';
@@ -33,7 +28,6 @@ import { QueueFull } from './storage/batches/batcher.ts';
 import { FreshMemory } from './storage/batches/fresh-memory.ts';
 import { type CommitObserver, createWriter } from './storage/batches/writer.ts';
 import {
-  type Database,
   DatabaseDamaged,
   DatabaseFull,
   DatabaseUnavailable,
@@ -48,176 +42,174 @@ import { createNoteTags } from './storage/records/note-tags.ts';
 import { Table } from './storage/records/table.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
 
-/** The service. Call {@link App.listen} at most once. */
-export class App {
-  readonly #options: Options;
-  readonly #log: Log;
-  readonly #siblings: Siblings;
-  readonly #threads: ThreadPool;
-  readonly #server: HttpServer;
-  #dispatcher: Dispatcher | undefined;
-  #database: Database | undefined;
-  #indexes: SearchIndexes | undefined;
-  #feed: ChangeFeed | undefined;
-  #keys: Keys | undefined;
-  #metrics: Metrics | undefined;
-  /** Known when the server listens: only then does port 0 have its number. */
-  #bases: Bases = { baseUrl: '', problemBase: '' };
-  #isStopping = false;
-
-  /** Opens and starts nothing. `siblings` gives access to the service's other processes, if any. */
-  constructor(options: Options, log: Log, siblings = NO_SIBLINGS) {
-    this.#options = options;
-    this.#log = log;
-    this.#siblings = siblings;
-    this.#threads = new ThreadPool(TASKS, options.maxThreads);
-    this.#server = new HttpServer({
-      onRequest: (arrival) => {
-        this.#metrics?.beginRequest();
-        this.#dispatcher?.dispatch(arrival);
-      },
-      onRefused: (requestId, problem, sender) => {
-        const { status, cause } = problem;
-        this.#metrics?.recordRefusal(status);
-        log.write('warn', 'refused', {
-          request_id: requestId,
-          trace_id: traceIdOf(sender.headers),
-          client: this.#clientOf(sender),
-          status,
-          reason: cause,
-        });
-      },
-      problemBase: () => this.#bases.problemBase,
-      limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: options.idleTimeoutS * 1_000 },
-    });
-  }
-
-  /** Resolves with the URL or `unix:` and the path. If it rejects, it leaves nothing open. */
-  async listen(): Promise<string> {
-    const options = this.#options;
-    const { host, port, socket } = options;
-    // First, so that a broken installation creates no database.
-    const documentation = await loadDocumentation();
-    this.#keys = await loadKeys(options, this.#siblings.keys);
-    const open = () =>
-      openStorage('serve', options, (message, fields) =>
-        this.#log.write('warn', message, { ...fields }),
-      );
-    this.#database = await this.#siblings.openDatabase(open, options.db.kind !== 'cluster');
-    try {
-      const memoryBytes = (options.cacheSizeMib * 1_048_576) / options.processes;
-      const memory = new FreshMemory(this.#database.freshness, memoryBytes);
-      if (!options.noMetrics) this.#startMetrics(memory);
-      let url = `unix:${socket}`;
-      if (socket === undefined) url = await this.#server.listen({ host, port });
-      else await createSocket(socket, (hidden) => this.#server.listen({ path: hidden }));
-      // Do not await below: a request could arrive before the dispatcher exists.
-      const baseUrl = options.baseUrl ?? (socket === undefined ? url : 'http://localhost');
-      this.#bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
-      const routes = this.#createRoutes(this.#database, memory, documentation);
-      this.#dispatcher = this.#createDispatcher(routes, memory);
-      return url;
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
-  }
-
-  get keyCount(): number {
-    return this.#keys?.entries.length ?? 0;
-  }
-
+/** The service while it runs. */
+export interface App {
+  /** Its URL, or `unix:` and the path of its socket. */
+  readonly address: string;
+  readonly keyCount: number;
   /** Reloads the key file, or uses `entries`; resolves with the number of keys. */
-  async reloadKeys(entries?: readonly KeyEntry[]): Promise<number> {
-    const count = (await this.#keys?.reload(entries)) ?? 0;
-    this.#feed?.beginRoundSoon();
-    return count;
-  }
-
+  reloadKeys(entries?: readonly KeyEntry[]): Promise<number>;
   /** Finishes requests in flight (within a time limit), then closes connections and database. */
-  async close(): Promise<void> {
-    this.#isStopping = true;
+  close(): Promise<void>;
+}
+
+/** Starts the service; `siblings` are its other processes. If it rejects, nothing stays open. */
+export async function startApp(options: Options, log: Log, siblings = NO_SIBLINGS): Promise<App> {
+  const { db, trustProxy } = options;
+  const keys = await loadKeys(options, siblings.keys);
+  // Before the database, so that a broken installation creates none.
+  const documentation = await docs(keys !== undefined);
+  const database = await siblings.openDatabase(
+    () => openStorage('serve', options, (text, fields) => log.write('warn', text, { ...fields })),
+    db.kind !== 'cluster',
+  );
+  const memoryBytes = (options.cacheSizeMib * 1_048_576) / options.processes;
+  const memory = new FreshMemory(database.freshness, memoryBytes);
+  let isStopping = false;
+  const features = [
+    documentation,
+    requestLog(log, (sender, key) =>
+      key === undefined ? addressOf(sender, trustProxy) : `key ${key}`,
+    ),
+    ...createFeatures({ database, memory, isStopping: () => isStopping }, options, siblings, keys),
+  ];
+  const serving = serve(features, options, siblings, keys, memory);
+
+  async function close(): Promise<void> {
+    isStopping = true;
     // First, because the server waits for all answers, and streams do not end by themselves.
-    this.#feed?.close();
-    this.#database?.stopSoon?.();
-    const serverClosed = this.#server.close();
-    this.#threads.shutDown();
-    await serverClosed;
-    await this.#threads.close();
+    for (const { stop } of features) stop?.();
+    database.stopSoon?.();
+    await (await serving.catch(() => undefined))?.close();
     // After the last answer: until then, handlers use them.
-    await this.#indexes?.close();
-    await this.#database?.close();
-    this.#metrics?.close();
+    for (const each of features) await each.close?.();
+    await database.close();
   }
 
-  #createDispatcher(routes: readonly Route[], { inOneRun }: FreshMemory): Dispatcher {
-    const options = this.#options;
-    return new Dispatcher({
-      routes,
-      guard: createGuard({
-        ...options,
-        keys: this.#keys,
-        baseUrl: this.#bases.baseUrl,
-        loopback: isLocal(options),
-        createLimiter: this.#siblings.createLimiter,
-      }),
-      bodyLimitBytes: options.bodyLimitBytes,
-      problemBase: this.#bases.problemBase,
-      onEnd: (ending) => {
-        this.#metrics?.endRequest(ending);
-        const { message, admission } = ending.exchange;
-        logRequest(this.#log, ending, () => this.#clientOf(message, admission.key?.label));
-      },
-      networkOf: (sender) => clientNetwork(sender, options.trustProxy),
-      toProblem,
-      inOneRun,
-    });
-  }
+  const { address } = await serving.catch(async (error) => {
+    await close();
+    throw error;
+  });
+  return {
+    address,
+    get keyCount() {
+      return keys?.entries.length ?? 0;
+    },
+    async reloadKeys(entries) {
+      const count = (await keys?.reload(entries)) ?? 0;
+      for (const { onKeysChanged } of features) onKeysChanged?.();
+      return count;
+    },
+    close,
+  };
+}
 
-  #clientOf(sender: Sender, key?: string): string {
-    return key === undefined ? addressOf(sender, this.#options.trustProxy) : `key ${key}`;
-  }
+/** Listens, and answers requests by the routes of `features`. */
+async function serve(
+  features: readonly Feature[],
+  options: Options,
+  { createLimiter }: Siblings,
+  keys: Keys | undefined,
+  { inOneRun }: FreshMemory,
+) {
+  const { host, port, socket, trustProxy, bodyLimitBytes, idleTimeoutS } = options;
+  const server = new HttpServer({
+    onRequest(arrival) {
+      for (const { onArrival } of features) onArrival?.();
+      dispatcher.dispatch(arrival);
+    },
+    onRefused(...refusal) {
+      for (const { onRefused } of features) onRefused?.(...refusal);
+    },
+    problemBase: () => bases.problemBase,
+    limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: idleTimeoutS * 1_000 },
+  });
+  const close = () => server.close();
+  const listen = async () => {
+    if (socket === undefined) return server.listen({ host, port });
+    await createSocket(socket, (path) => server.listen({ path }));
+    return `unix:${socket}`;
+  };
+  const address = await listen().catch(async (error) => {
+    await close();
+    throw error;
+  });
+  // Do not await below: a request could arrive before the dispatcher exists.
+  const baseUrl = options.baseUrl ?? (socket === undefined ? address : 'http://localhost');
+  const bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
+  const dispatcher = new Dispatcher({
+    routes: features.flatMap(({ routes }) => routes?.(bases) ?? []),
+    guard: createGuard({ ...options, keys, baseUrl, loopback: isLocal(options), createLimiter }),
+    bodyLimitBytes,
+    problemBase: bases.problemBase,
+    onEnd(ending) {
+      for (const { onEnd } of features) onEnd?.(ending);
+    },
+    networkOf: (sender) => clientNetwork(sender, trustProxy),
+    toProblem: (error) => problemOf(error, features),
+    inOneRun,
+  });
+  return { address, close };
+}
 
-  #startMetrics(cache: FreshMemory): void {
-    const { db } = this.#options;
-    const threads = () => this.#threads.counts();
-    const sizes = async () => (db.kind === 'file' ? fileSizes(db.name) : {});
-    const keys = () => (this.#keys?.entries ?? []).map(({ label }) => label);
-    const sources = { threads, fileSizes: sizes, cache, keys };
-    this.#metrics = new Metrics(sources, this.#siblings.shareMetrics);
-  }
+/** Returns the features that need the core, in the order in which they close. */
+function createFeatures(
+  { database, memory, isStopping }: Omit<Core, 'write'>,
+  { db, maxThreads, noMetrics }: Options,
+  { shareMetrics }: Siblings,
+  keys: Keys | undefined,
+): readonly Feature[] {
+  const threads = demonstrations(maxThreads);
+  const sources = {
+    threads: threads.counts,
+    fileSizes: async () => (db.kind === 'file' ? fileSizes(db.name) : {}),
+    cache: memory,
+    keys: () => (keys?.entries ?? []).map(({ label }) => label),
+  };
+  const measured = noMetrics ? undefined : metrics(sources, shareMetrics);
+  const meters = measured?.meters;
+  const observers: CommitObserver[] = [memory];
+  const write = createWriter(database, observers, meters?.write);
+  const core: Core = { database, memory, write, isStopping };
+  const features = [
+    threads,
+    health(core),
+    ownKey(keys),
+    records(core, meters),
+    changes(core),
+    ...(measured ? [measured] : []),
+  ];
+  for (const { commits } of features as readonly Feature[]) if (commits) observers.push(commits);
+  return features;
+}
 
-  #createRoutes(database: Database, memory: FreshMemory, documentation: Documentation): Route[] {
-    const meters = this.#metrics?.meters;
-    const feed = new ChangeFeed(database);
-    this.#feed = feed;
-    // All tables share both: writes of all kinds form batches, and slow reads have one limit.
-    const observers: CommitObserver[] = [memory, { end: () => feed.beginRoundSoon() }];
-    const write = createWriter(database, observers, meters?.write);
-    this.#indexes = new SearchIndexes(database, write);
-    observers.push(this.#indexes);
-    const slow = new SlowReads(meters?.page, database.patienceMs);
-    const tables = new Map<Resource, Table>();
-    for (const resource of RESOURCES) {
-      tables.set(resource, new Table(resource, database, write, { meter: meters?.read, memory }));
-    }
-    return [
-      ...healthRoutes(database, () => this.#isStopping),
-      ...(this.#metrics ? [metricsRoute(this.#metrics)] : []),
-      keyRoute(this.#keys),
-      ...demonstrationRoutes(this.#threads),
+/** The records, their lists, the tags on notes, and the search. */
+function records({ database, memory, write }: Core, meters: Meters | undefined): Feature {
+  const indexes = new SearchIndexes(database, write);
+  // All lists share it, so that slow reads have one limit.
+  const slow = new SlowReads(meters?.page, database.patienceMs);
+  const tables = new Map<Resource, Table>();
+  for (const resource of RESOURCES)
+    tables.set(resource, new Table(resource, database, write, { meter: meters?.read, memory }));
+  return {
+    routes: (bases) => [
       ...[...tables].flatMap(([resource, table]) => {
         const ownerTable = resource.owner && tables.get(resource.owner.resource);
-        const index = this.#indexes?.of(resource);
+        const index = indexes.of(resource);
         const pages = new Pages(resource, database, { meter: meters?.page, index, slow });
-        return recordRoutes({ resource, table, pages, ownerTable, memory, bases: this.#bases });
+        return recordRoutes({ resource, table, pages, ownerTable, memory, bases });
       }),
-      changesRoute(feed, this.#bases),
       ...noteTagRoutes(createNoteTags(database, write)),
-      ...docsRoutes(documentation, this.#bases, this.#keys !== undefined),
-      ...problemRoutes(this.#bases.problemBase),
-    ];
-  }
+    ],
+    commits: indexes,
+    toProblem(error) {
+      if (error instanceof IndexBehind)
+        return unavailable('The search index is catching up.', {}, error.retryAfterS);
+      if (error instanceof IndexFull) return unavailable(INDEX_FULL, { cause: error });
+      return undefined;
+    },
+    close: () => indexes.close(),
+  };
 }
 
 /** Shared instances: stack traces are too expensive for an overloaded service. */
@@ -231,18 +223,18 @@ const UNCERTAIN =
   'The database did not confirm this write; it may still be carried out. ' +
   'Repeat it with the same idempotency-key or if-match, or see the guide to clusters.';
 
-/** Translates errors from storage and concurrency; returns undefined for any other error. */
-function toProblem(error: unknown): Problem | undefined {
+/** Translates errors of the storage and of features; returns undefined for any other error. */
+function problemOf(error: unknown, features: readonly Feature[]): Problem | undefined {
+  for (const { toProblem } of features) {
+    const problem = toProblem?.(error);
+    if (problem) return problem;
+  }
   if (error instanceof QueueFull) return OVERLOADED;
-  if (error instanceof IndexBehind)
-    return unavailable('The search index is catching up.', {}, error.retryAfterS);
   if (error instanceof WaitedTooLong) return LATE;
   if (error instanceof ReadTooSlow) return TOO_SLOW;
-  if (error instanceof NoThreads) return unavailable(error.message);
   if (error instanceof DatabaseUncertain) return unavailable(UNCERTAIN, { cause: error });
   if (error instanceof DatabaseFull)
     return unavailable('The disk is full: writes are refused, reads go on.', { cause: error });
-  if (error instanceof IndexFull) return unavailable(INDEX_FULL, { cause: error });
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', { cause: error });
 }

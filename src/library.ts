@@ -1,5 +1,5 @@
 // The library: runs the service inside another program, with the options of the command line.
-import { App } from './app.ts';
+import { type App, startApp } from './app.ts';
 import { UsageError } from './cli/arguments.ts';
 import { libraryFlags, type Options, parseOptions } from './cli/options.ts';
 import { LineLog } from './log/log.ts';
@@ -48,8 +48,7 @@ const FLAGS = libraryFlags();
 /** Returns a service that is not started yet. Throws a one-line Error if an option is wrong. */
 export function createApp(settings: ServiceOptions): Service {
   const options = optionsOf(settings);
-  const app = new App(options, new LineLog(options.logLevel));
-  let started: Promise<string> | undefined;
+  let started: Promise<App> | undefined;
   let closed: Promise<void> | undefined;
   return {
     async listen() {
@@ -57,8 +56,8 @@ export function createApp(settings: ServiceOptions): Service {
         throw new Error(
           'listen() can be called only once and not after close(): create a new service',
         );
-      started = app.listen();
-      return started;
+      started = startApp(options, new LineLog(options.logLevel));
+      return (await started).address;
     },
     close() {
       closed ??= stop();
@@ -68,7 +67,7 @@ export function createApp(settings: ServiceOptions): Service {
 
   async function stop(): Promise<void> {
     // If `listen` failed, it has already closed everything.
-    if (await started?.catch(() => undefined)) await app.close();
+    await (await started?.catch(() => undefined))?.close();
   }
 }
 

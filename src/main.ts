@@ -102,7 +102,7 @@ async function serve(options: Options): Promise<void> {
   if (unknown.length > 0) log.write('warn', 'unknown variables', { variables: unknown });
   const starting = start(options, log);
   handleHangups(options.apiKeysFile, log, starting);
-  const { app, address } = await starting;
+  const app = await starting;
   const { socketRemover } = await import('./processes/socket-path.ts');
   const removeSocket = options.socket === undefined ? () => {} : socketRemover(options.socket);
   endOnFault(log);
@@ -115,28 +115,30 @@ async function serve(options: Options): Promise<void> {
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
   if (options.apiKeysFile !== undefined) await warnOfReaders(options.apiKeysFile, log);
+  const { address } = app;
   process.stdout.write(`notes-server listening on ${address}\n`);
   if (process.stderr.isTTY) process.stderr.write(firstSteps(options, address));
   log.write('info', 'listening', { address, keys: app.keyCount });
 }
 
 async function start(options: Options, log: Log) {
-  const app = await createServer(options, log);
+  const launch = await loadLauncher(options, log);
   const { isInUse } = await import('./storage/sqlite/existing.ts');
   if (options.db.kind === 'file' && (await isInUse(options.db.name)))
     log.write('warn', 'another process uses the database', { file: options.db.name });
   const { freeSocketPath } = await import('./processes/socket-path.ts');
   if (options.socket !== undefined) await freeSocketPath(options.socket);
-  return { app, address: await app.listen() };
+  return launch();
 }
 
-async function createServer(options: Options, log: Log) {
+/** Resolves with the function that starts the service, of one process or of several. */
+async function loadLauncher(options: Options, log: Log) {
   if (options.processes === 1) {
-    const { App } = await import('./app.ts');
-    return new App(options, log);
+    const { startApp } = await import('./app.ts');
+    return () => startApp(options, log);
   }
-  const { Supervisor } = await import('./processes/supervisor.ts');
-  return new Supervisor(options, process.argv.slice(2), log);
+  const { startSupervisor } = await import('./processes/supervisor.ts');
+  return () => startSupervisor(options, process.argv.slice(2), log);
 }
 
 /** On SIGHUP, stops if a terminal of the process has closed; otherwise reloads after the start. */
@@ -147,36 +149,38 @@ function handleHangups(file: string | undefined, log: Log, starting: ReturnType<
       // The system and the shell may both send it, but a second SIGTERM ends the process at once.
       process.off('SIGHUP', handle).kill(process.pid, 'SIGTERM');
     } else if (file === undefined) log.write('warn', 'there is no file of keys to reload');
-    else starting.then(({ app }) => reloadKeys(app, file, log)).catch(() => {});
+    else starting.then((app) => reloadKeys(app, file, log)).catch(() => {});
   });
 }
 
 async function serveAsMember(options: Options): Promise<void> {
   const log = createLog(options);
   endOnFault(log);
-  const { App } = await import('./app.ts');
+  const { startApp } = await import('./app.ts');
   const { joinSupervisor } = await import('./processes/siblings.ts');
-  let app: App | undefined;
-  let listening: Promise<unknown> = Promise.resolve();
+  let starting: Promise<App> | undefined;
   const siblings = joinSupervisor(process, {
-    listen({ port, keys }) {
-      app = new App({ ...options, port }, log, { ...siblings, keys });
-      const url = app.listen();
-      listening = url.catch(() => {});
-      return url;
+    async listen({ port, keys }) {
+      starting = startApp({ ...options, port }, log, { ...siblings, keys });
+      return (await starting).address;
     },
-    reloadKeys: async (keys) => app?.reloadKeys(keys) ?? 0,
+    reloadKeys: async (keys) => (await starting)?.reloadKeys(keys) ?? 0,
     close: () => stop(),
   });
   let closed: Promise<void> | undefined;
   const stop = () => {
-    closed ??= listening.then(() => app?.close());
+    closed ??= closeStarted(starting);
     return endWith(log, closed);
   };
   process.on('SIGTERM', stop);
   // A terminal sends SIGINT to all processes, but only the supervisor handles it. For SIGHUP, the
   // launcher does the same.
   process.on('SIGINT', () => {});
+}
+
+async function closeStarted(starting: Promise<App> | undefined): Promise<void> {
+  // If the start has failed, it has already closed everything.
+  await (await starting?.catch(() => undefined))?.close();
 }
 
 function createLog({ logLevel, logFormat, processes }: Options): Log {

@@ -1,12 +1,13 @@
 // What has changed since a cursor: a page in JSON, or a stream of server-sent events.
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
+import type { Core, Feature } from '../feature.ts';
 import { parseWeights } from '../http/body/media-type.ts';
 import type { Bases } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import { type Chunk, jsonReply, type Reply } from '../http/reply.ts';
-import type { Call, Route } from '../http/route.ts';
+import type { Call } from '../http/route.ts';
 import { type Changes, type ChangesRequest, cursorText, parseCursor } from './changes.ts';
-import type { ChangeFeed } from './feed.ts';
+import { ChangeFeed } from './feed.ts';
 
 interface ChangesQuery {
   readonly since?: string;
@@ -36,12 +37,22 @@ const PAGE_TYPES = ['application/json', 'application/*', '*/*'];
 /** The events of changes that several streams may send. */
 const knownEvents = new WeakMap<Changes, Buffer>();
 
-/** Returns the route of the changes that `feed` reads. */
-export function changesRoute(feed: ChangeFeed, bases: Bases): Route {
-  return endpoint<ChangesQuery>('GET', '/changes', async (input) => {
-    if (wantsStream(input.call)) return openStream(feed, input);
-    return pageReply(await readPage(feed, input), input.call, bases);
-  });
+/** The log of changes at /changes, and the clients that follow it. */
+export function changes({ database }: Core): Feature {
+  const feed = new ChangeFeed(database);
+  const beginRound = () => feed.beginRoundSoon();
+  return {
+    routes: (bases) => [
+      endpoint<ChangesQuery>('GET', '/changes', async (input) => {
+        if (wantsStream(input.call)) return openStream(feed, input);
+        return pageReply(await readPage(feed, input), input.call, bases);
+      }),
+    ],
+    commits: { end: beginRound },
+    // A stream ends with its key.
+    onKeysChanged: beginRound,
+    stop: () => feed.close(),
+  };
 }
 
 /** Returns which records a client asks for. Throws 422 for `fields` of none. */

@@ -1,14 +1,25 @@
-// The routes of the six demonstrations.
-
+// The six demonstrations of thread primitives, each at a path.
 import { endpoint } from '../contract/endpoint.ts';
-import { Problem } from '../http/problem.ts';
+import type { Feature } from '../feature.ts';
+import { Problem, unavailable } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
-import { DEMONSTRATIONS } from './tasks.ts';
-import type { ThreadPool } from './thread-pool.ts';
+import { DEMONSTRATIONS, TASKS } from './tasks.ts';
+import { NoThreads, ThreadPool } from './thread-pool.ts';
 
-/** Returns one route for each demonstration; it runs on `threads`. */
-export function demonstrationRoutes(threads: ThreadPool): Route[] {
+/** The demonstrations; all requests together use at most `maxThreads` threads. */
+export function demonstrations(maxThreads: number) {
+  const threads = new ThreadPool(TASKS, maxThreads);
+  return {
+    counts: () => threads.counts(),
+    routes: () => routesOf(threads),
+    toProblem: (error) => (error instanceof NoThreads ? unavailable(error.message) : undefined),
+    stop: () => threads.shutDown(),
+    close: () => threads.close(),
+  } satisfies Feature & { counts: unknown };
+}
+
+function routesOf(threads: ThreadPool): Route[] {
   return Object.entries(DEMONSTRATIONS).map(([path, { prepare }]) =>
     endpoint<unknown, object>('POST', path, async ({ body, call }) => {
       for (const [name, value] of Object.entries(body)) {

@@ -2,12 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { endpoint } from '../contract/endpoint.ts';
+import type { Feature } from '../feature.ts';
 import { type Bases, basePath } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
 import { GUIDES } from './guides.ts';
 import { renderLanding } from './landing.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from './page.ts';
+import { problemRoutes } from './problems.ts';
 import { type Asset, type AssetServers, createAssetServer, readAssets } from './static.ts';
 
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
@@ -28,18 +30,18 @@ const REVALIDATE = ['cache-control', 'no-cache'];
 const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
 
 /** The contract as a text, the files of the pages and the guides. */
-export type Documentation = readonly [string, AssetServers, AssetServers];
+type Documentation = readonly [string, AssetServers, AssetServers];
 
+/** Read once for all services of the process. */
 let documentation: Promise<Documentation> | undefined;
 
-/** Reads the documentation once for all services of the process. Rejects without a build. */
-export function loadDocumentation(): Promise<Documentation> {
-  documentation ??= Promise.all([
+/** Rejects without a build. */
+function loadDocumentation(): Promise<Documentation> {
+  return Promise.all([
     readFile(CONTRACT, 'utf8'),
     readAssets(FILES, FILE_NAMES, FILE_HEADERS),
     readAssets(GUIDE_PAGES, GUIDE_NAMES, FILE_HEADERS),
   ]);
-  return documentation;
 }
 
 function contractAt(contract: string, { baseUrl, problemBase }: Bases): string {
@@ -48,8 +50,19 @@ function contractAt(contract: string, { baseUrl, problemBase }: Bases): string {
   return JSON.stringify(JSON.parse(contract.replace(CONTRACT_BASES, replace)));
 }
 
-/** Returns the routes of `documentation`, whose URLs begin with `bases`. */
-export function docsRoutes(
+/** The documentation, and the pages of the problems. */
+export async function docs(requiresKey: boolean): Promise<Feature> {
+  documentation ??= loadDocumentation();
+  const loaded = await documentation;
+  return {
+    routes: (bases) => [
+      ...docsRoutes(loaded, bases, requiresKey),
+      ...problemRoutes(bases.problemBase),
+    ],
+  };
+}
+
+function docsRoutes(
   [text, files, guides]: Documentation,
   bases: Bases,
   requiresKey: boolean,

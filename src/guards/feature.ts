@@ -1,17 +1,18 @@
 // What the key of a request allows.
 import { endpoint } from '../contract/endpoint.ts';
-import type { Keys } from '../guards/keys.ts';
+import type { Feature } from '../feature.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';
-import type { Route } from '../http/route.ts';
+import type { Keys } from './keys.ts';
 
-/** Returns the route that describes the key of its request. */
-export function keyRoute(keys: Keys | undefined): Route {
-  return endpoint('GET', '/key', ({ call }) => {
+/** The description of a client's own key at /key. */
+export function ownKey(keys: Keys | undefined): Feature {
+  const route = endpoint('GET', '/key', ({ call }) => {
     const key = call.key && keys?.entryOf(call.key);
     if (!key) throw new Problem('not-found', 'This service has no keys.');
     const { name, access, expiresAt } = key;
     const json = JSON.stringify({ name, access, expires_at: expiresAt });
     return jsonReply(200, json, ['cache-control', 'no-store']);
   });
+  return { routes: () => [route] };
 }

@@ -1,20 +1,21 @@
-// For operators: /health, /livez and /readyz as Kubernetes has them, and /metrics for Prometheus.
+// For operators: /health, and /livez and /readyz as Kubernetes has them.
 import { setTimeout as delay } from 'node:timers/promises';
 import { endpoint } from '../contract/endpoint.ts';
+import type { Core, Feature } from '../feature.ts';
 import { unavailable } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
-import type { Route } from '../http/route.ts';
-import type { Metrics } from '../metrics/metrics.ts';
-import type { Database } from '../storage/database.ts';
 
 const MAX_ANSWER_MS = 1_000;
 const TEXT = ['content-type', 'text/plain; charset=utf-8'];
 const NO_STORE = ['cache-control', 'no-store'];
 const RETRY_SOON = [...NO_STORE, 'retry-after', '1'];
-const METRICS_HEADERS = ['content-type', 'text/plain; version=0.0.4; charset=utf-8', ...NO_STORE];
 
-/** Returns the routes of the health checks; all but /livez fail with the database or a stop. */
-export function healthRoutes(database: Pick<Database, 'ping'>, isStopping: () => boolean): Route[] {
+interface Checked extends Pick<Core, 'isStopping'> {
+  readonly database: Pick<Core['database'], 'ping'>;
+}
+
+/** The health checks; all but /livez fail with the database or a stop. */
+export function health({ database, isStopping }: Checked) {
   let running: Promise<boolean> | undefined;
 
   /** Resolves with whether the database answers in time. */
@@ -30,7 +31,7 @@ export function healthRoutes(database: Pick<Database, 'ping'>, isStopping: () =>
     return Promise.race([running, delay(MAX_ANSWER_MS, false, { ref: false })]);
   }
 
-  return [
+  const routes = [
     endpoint('GET', '/health', async () => {
       if (isStopping()) throw unavailable('The service is shutting down.');
       return (await ping())
@@ -49,15 +50,7 @@ export function healthRoutes(database: Pick<Database, 'ping'>, isStopping: () =>
       }),
     ),
   ];
-}
-
-/** Returns the route that serves `metrics` in Prometheus' text format. */
-export function metricsRoute(metrics: Metrics): Route {
-  return endpoint('GET', '/metrics', async () => ({
-    status: 200,
-    headers: METRICS_HEADERS,
-    body: await metrics.exposition(),
-  }));
+  return { routes: () => routes } satisfies Feature;
 }
 
 /** Returns `ok`, or a line for each check if one has failed or the query has `verbose`. */

@@ -1,8 +1,6 @@
 // The log on standard error: buffered, written after each loop iteration, and never blocking.
 import { writeSync } from 'node:fs';
-import type { IncomingHttpHeaders } from 'node:http';
 import { inspect } from 'node:util';
-import type { Ending } from '../http/exchange.ts';
 
 /** The members of a log line: time, level, message and others. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -26,10 +24,6 @@ const PIECE_BYTES = 4_096;
 
 const RETRY_MS = 20;
 const FLUSH_MS = 500;
-
-/** Ids of zeros and version `ff` are invalid; versions after `00` may append more fields. */
-const TRACEPARENT =
-  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
 
 interface LogOptions {
   /** The file descriptor; a pipe must be non-blocking, so that a full one fails with EAGAIN. */
@@ -134,39 +128,4 @@ function describeErrors(_: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;
   const { message, code, stack, cause } = value as NodeJS.ErrnoException;
   return { message, code, stack, cause };
-}
-
-/** Logs how a request ended; `clientOf` returns the name of its client in the log. */
-export function logRequest(log: Log, ending: Ending, clientOf: () => string): void {
-  const { exchange, status = 0, milliseconds, stream } = ending;
-  const { requestId, message, headers, template, error, reason } = exchange;
-  const failed = status === 500 || error !== undefined;
-  const level = failed ? 'error' : status >= 400 ? 'warn' : 'info';
-  if (!log.writes(level)) return;
-  log.write(level, stream ? `stream ${stream}` : 'request', {
-    request_id: requestId,
-    trace_id: traceIdOf(headers),
-    client: clientOf(),
-    method: message.method,
-    route: template,
-    status: ending.status,
-    ms: Math.round(milliseconds * 1_000) / 1_000,
-    ids: writtenIds(exchange),
-    error,
-    reason,
-  });
-}
-
-/** Returns the ids in the path of a write that was carried out, and those that it has created. */
-function writtenIds({ template = '', pathValues, createdIds }: Ending['exchange']) {
-  if (!createdIds) return undefined;
-  const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-  const inPath = names.map((name, index) => [name, Number(pathValues[index])] as const);
-  const ids = { ...Object.fromEntries(inPath), ...createdIds };
-  return Object.keys(ids).length > 0 ? ids : undefined;
-}
-
-/** Returns the trace id in `traceparent`; undefined if the field is missing or invalid. */
-export function traceIdOf({ traceparent }: IncomingHttpHeaders): string | undefined {
-  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
 }

@@ -29,13 +29,17 @@ const METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
 );
 
-interface MetricSources {
+/** What the metrics read from other parts. */
+export interface MetricSources {
   readonly threads: () => Readonly<Record<'alive' | 'idle' | 'waiting', number>>;
   /** The sizes of the database files in bytes, by name; empty if there are none. */
   readonly fileSizes: () => Promise<Readonly<Record<string, number>>>;
   readonly cache: Readonly<Record<'hits' | 'misses' | 'bytes', number>>;
   readonly keys: () => readonly string[];
 }
+
+/** Who reports the batches of each kind. */
+export type Meters = Metrics['meters'];
 
 type ByTemplate = Map<string | undefined, Map<string, Observe>>;
 

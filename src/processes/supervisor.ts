@@ -33,8 +33,21 @@ const CLOSE_MS = 20_000;
 /** The time before another attempt to replace a process that has lived for less than this time. */
 const RETRY_MS = 1_000;
 
+/** Starts a service of several processes, each with the arguments `args`. */
+export async function startSupervisor(
+  options: SupervisorOptions,
+  args: readonly string[],
+  log: Log,
+): Promise<Supervisor> {
+  const supervisor = new Supervisor(options, args, log);
+  await supervisor.start();
+  return supervisor;
+}
+
 /** A service of several processes, with the same interface as an App. */
-export class Supervisor {
+class Supervisor {
+  /** The URL once all processes accept requests. */
+  address = '';
   readonly #options: SupervisorOptions;
   readonly #args: readonly string[];
   readonly #log: Log;
@@ -49,7 +62,6 @@ export class Supervisor {
   #endedMetrics: Promise<Snapshot> = Promise.resolve(NO_METRICS);
   #own: ReturnType<typeof measureProcess> | undefined;
 
-  /** Each process gets the arguments `args`. */
   constructor(options: SupervisorOptions, args: readonly string[], log: Log) {
     this.#options = options;
     this.#args = args;
@@ -57,8 +69,7 @@ export class Supervisor {
     this.#port = options.port;
   }
 
-  /** Resolves with the URL once all processes accept requests; rejects as `App.listen` does. */
-  async listen(): Promise<string> {
+  async start(): Promise<void> {
     const { host, socket, processes } = this.#options;
     try {
       this.#keys = await loadKeys(this.#options);
@@ -71,7 +82,7 @@ export class Supervisor {
         Array.from({ length: processes - 1 }, () => this.#startServing()),
       );
       for (const { member } of [first, ...others]) void this.#keepServing(member);
-      return first.url;
+      this.address = first.url;
     } catch (error) {
       await this.close().catch(() => {});
       throw error;

@@ -162,13 +162,13 @@ function addProblem(copy: Copy): void {
   copy.replace(health, handler, handler.replace('probeReply', `teaOrReply`));
   copy.replace(
     health,
-    '/** Returns the route that serves `metrics`',
+    '/** Returns `ok`, or a line',
     `function teaOrReply(...[name, verbose, checks]: Parameters<typeof probeReply>): Reply {
   if (verbose !== undefined) throw new Problem('teapot', 'This is a teapot.');
   return probeReply(name, verbose, checks);
 }
 
-/** Returns the route that serves \`metrics\``,
+/** Returns \`ok\`, or a line`,
   );
   copy.replace(health, 'import { unavailable }', 'import { Problem, unavailable }');
 }
@@ -181,9 +181,9 @@ function addOption(copy: Copy): void {
     parse: values.parseText,
   },`;
   copy.replace('src/cli/option-table.ts', '  apiKeysFile: {', `  ${entry}\n  apiKeysFile: {`);
-  const start = '    const documentation = await loadDocumentation();';
-  const greet = `if (options.greeting) this.#log.write('info', options.greeting);`;
-  copy.replace('src/app.ts', start, `    ${greet}\n${start}`);
+  const start = '  const keys = await loadKeys(options, siblings.keys);';
+  const greet = `if (options.greeting) log.write('info', options.greeting);`;
+  copy.replace('src/app.ts', start, `  ${greet}\n${start}`);
   const port = '  readonly port?: number | undefined;';
   copy.replace('src/library.ts', port, `${port}\n  readonly greeting?: string | undefined;`);
 }

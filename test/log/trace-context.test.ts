@@ -1,7 +1,7 @@
 // The examples and rules of W3C Trace Context, level 1, section 3.2.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { traceIdOf } from '../../src/log/log.ts';
+import { traceIdOf } from '../../src/log/feature.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';

@@ -16,6 +16,7 @@ const LAYERS = [
   ['app', 'cli'],
   ['commands', 'processes'],
   ['changes', 'concurrency', 'docs', 'guards', 'health', 'log', 'metrics', 'routes'],
+  ['feature'],
   ['contract'],
   ['http', 'storage'],
   ['bounded-wait', 'read-errors', 'resources', 'search', 'suggestion', 'time', 'version'],

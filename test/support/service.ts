@@ -1,7 +1,7 @@
 // Starts the real service inside the test's process, with a fresh database, and sends it requests.
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
-import { App } from '../../src/app.ts';
+import { startApp } from '../../src/app.ts';
 import { parseCommand } from '../../src/cli/command-line.ts';
 import type { Options } from '../../src/cli/options.ts';
 import type { Log } from '../../src/log/log.ts';
@@ -54,8 +54,8 @@ export async function startService(test: Ends, overrides: Overrides = {}): Promi
   };
   // A test that computes for seconds must not find the connections of its client closed.
   const options = optionsFor('--idle-timeout', '60');
-  const app = new App({ ...options, ...overrides, db: locationOf(file) }, log);
-  const url = await app.listen();
+  const app = await startApp({ ...options, ...overrides, db: locationOf(file) }, log);
+  const url = app.address;
   const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
   let closed: Promise<void> | undefined;
 

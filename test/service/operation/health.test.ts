@@ -1,7 +1,7 @@
 // GET /health, which queries every connection to the database, and the probes /livez and /readyz.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { healthRoutes } from '../../../src/health/feature.ts';
+import { health } from '../../../src/health/feature.ts';
 import type { Reply } from '../../../src/http/reply.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { needsFile } from '../../support/engine.ts';
@@ -14,7 +14,8 @@ async function replyAt(
   ping: () => Promise<void>,
   isStopping = false,
 ): Promise<Reply> {
-  const route = healthRoutes({ ping }, () => isStopping).find(({ template }) => template === path);
+  const { routes } = health({ database: { ping }, isStopping: () => isStopping });
+  const route = routes().find(({ template }) => template === path);
   assert.ok(route, path);
   return route.handle(EMPTY_CALL);
 }

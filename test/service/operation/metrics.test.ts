@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { metricsRoute } from '../../../src/health/feature.ts';
+import { metrics } from '../../../src/metrics/feature.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { needsFile } from '../../support/engine.ts';
@@ -227,8 +227,8 @@ test('metrics: idle threads count apart', async () => {
   const threads = () => ({ alive: 3, idle: 2, waiting: 1 });
   const cache = { hits: 0, misses: 0, bytes: 0 };
   const sources = { threads, fileSizes: async () => ({}), cache, keys: () => [] };
-  const route = metricsRoute(new Metrics(sources, (own) => own));
-  const { body } = await route.handle(EMPTY_CALL);
+  const [route] = metrics(sources, (own) => own).routes();
+  const body = (await route?.handle(EMPTY_CALL))?.body;
   const families = parseExposition(String(body));
   const names = ['notes_threads_live', 'notes_threads_standby', 'notes_demonstrations_waiting'];
   assert.deepEqual(

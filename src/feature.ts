@@ -1,0 +1,37 @@
+// What a part of the service adds to the core, behind one door: without its folder and its line in
+// app.ts, the rest works.
+import type { Ending, Sender } from './http/exchange.ts';
+import type { Bases } from './http/paths.ts';
+import type { Problem } from './http/problem.ts';
+import type { Route } from './http/route.ts';
+import type { FreshMemory } from './storage/batches/fresh-memory.ts';
+import type { CommitObserver, Write } from './storage/batches/writer.ts';
+import type { Database } from './storage/database.ts';
+
+/** What the core gives to features. */
+export interface Core {
+  readonly database: Database;
+  readonly memory: FreshMemory;
+  readonly write: Write;
+  readonly isStopping: () => boolean;
+}
+
+/** What a feature adds; each member may be missing. */
+export interface Feature {
+  /** Returns its routes, when the URLs of the service are known. */
+  readonly routes?: (bases: Bases) => readonly Route[];
+  readonly commits?: CommitObserver;
+  readonly onArrival?: () => void;
+  /** Called when a request has ended, answered or not, or when its stream has begun or ended. */
+  readonly onEnd?: (ending: Ending) => void;
+  /** Called for malformed or late input that was refused. */
+  readonly onRefused?: (requestId: string, problem: Problem, sender: Sender) => void;
+  /** Called when the keys of clients have changed. */
+  readonly onKeysChanged?: () => void;
+  /** Returns the problem for an error of the feature; undefined for any other error. */
+  readonly toProblem?: (error: unknown) => Problem | undefined;
+  /** Called first at a stop: ends what would otherwise wait. */
+  readonly stop?: () => void;
+  /** Called after the last answer: releases what the feature holds. */
+  readonly close?: () => void | Promise<void>;
+}
