@@ -1,14 +1,9 @@
 // The batcher with batches that the test holds and ends, so that the test decides what each batch
 // contains.
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  BATCH_LIMITS,
-  BacklogLimit,
-  Batcher,
-  QueueFull,
-} from '../../src/storage/batches/batcher.ts';
+import { BATCH_LIMITS, Batcher, QueueFull } from '../../src/storage/batches/batcher.ts';
 import { DatabaseUnavailable } from '../../src/storage/database.ts';
 import { until } from '../support/until.ts';
 
@@ -122,22 +117,37 @@ for (const { name, sizes, batches } of [
   });
 }
 
-test('batcher: items that have waited too long are refused, and the others served', async (t) => {
-  const clock = { ms: 1_000 };
-  t.mock.method(performance, 'now', () => clock.ms);
-  const { submit, batch, runAll } = heldBatcher({ batchItems: 2, lateMs: 100, queueSize: 4 });
-  const underWay = submit('a');
-  const held = await batch(1);
-  const late = ['b', 'c', 'd'].map((item) => assert.rejects(submit(item), QueueFull));
-  clock.ms += 1;
-  const inTime = submit('e');
-  clock.ms += 100;
-  held.succeed();
-  await Promise.all(late);
-  const last = ['f', 'g', 'h', 'i'].map((item) => submit(item));
-  await runAll([underWay, inTime, ...last]);
-  assert.deepEqual(await Promise.all([inTime, ...last]), [...'efghi'].map(done));
-});
+for (const { name, busyMs, waitedMs, guaranteedItems, served } of [
+  { name: 'a burst may', busyMs: 0, waitedMs: 100, guaranteedItems: 0, served: 'bcde' },
+  { name: 'too long for a burst', busyMs: 0, waitedMs: 101, guaranteedItems: 0, served: 'b' },
+  { name: 'a long queue, shortly', busyMs: 100, waitedMs: 10, guaranteedItems: 0, served: 'bcde' },
+  { name: 'a long queue', busyMs: 100, waitedMs: 11, guaranteedItems: 0, served: 'b' },
+  { name: 'the latest may', busyMs: 100, waitedMs: 1_000, guaranteedItems: 2, served: 'bde' },
+  { name: 'nobody may for ever', busyMs: 0, waitedMs: 1_001, guaranteedItems: 9, served: 'b' },
+]) {
+  test(`batcher: who waits for too long is refused: ${name}`, async (t) => {
+    const clock = { ms: 5_000 };
+    t.mock.method(performance, 'now', () => clock.ms);
+    const times = { burstMs: 100, waitMs: 10, guaranteedItems, lateMs: 1_000 };
+    const { submit, batch, runAll } = heldBatcher({ ...times, batchItems: 1, queueSize: 4 });
+    const underWay = submit('a');
+    const held = await batch(1);
+    const oldest = submit('b');
+    clock.ms += busyMs;
+    const answers = [oldest, ...[...'cde'].map((item) => submit(item))];
+    clock.ms += waitedMs;
+    held.succeed();
+    const batches = await runAll([underWay, ...answers]);
+    assert.equal(batches.flat().join(''), `a${served}`);
+    for (const [index, item] of [...'bcde'].entries())
+      if (!served.includes(item)) await assert.rejects(answers[index] ?? assert.fail(), QueueFull);
+    // The queue has as much room as before, and no more.
+    clock.ms += 1_000;
+    const later = [...'fghi'].map((item) => submit(item));
+    await assert.rejects(submit('j'), QueueFull);
+    await runAll(later);
+  });
+}
 
 for (const [name, limits] of [
   ['items', { queueItems: 3 }],
@@ -157,85 +167,6 @@ for (const [name, limits] of [
     const later = submit('f');
     await runAll([later]);
     assert.equal(await later, 'f done');
-  });
-}
-
-/**
- * A queue of more than two items is too long, except for a burst of three. The test sets the clock.
- */
-function startLimit(t: TestContext, limits: Partial<typeof BATCH_LIMITS>) {
-  const clock = { ms: 1_000 };
-  t.mock.method(performance, 'now', () => clock.ms);
-  const limit = new BacklogLimit({
-    ...BATCH_LIMITS,
-    ...{ guaranteedItems: 2, waitMs: 0, waitBatches: 0, burstItems: 3, burstItemMs: 1 },
-    ...limits,
-  });
-  /** Returns how many of `count` items may join a queue of this length. */
-  const fill = (count: number, length = 0) => {
-    let admitted = 0;
-    for (let item = 0; item < count; item += 1)
-      if (limit.admit(length + admitted, 0, 0)) admitted += 1;
-    return admitted;
-  };
-  /** Runs a batch of `items` for `ms`. */
-  const run = (items: number, ms: number) => {
-    const since = clock.ms;
-    clock.ms += ms;
-    limit.recordBatch(since, items);
-  };
-  return { clock, fill, run };
-}
-
-test('backlog: a burst is admitted, and again later, but not a larger one', (t) => {
-  const { clock, fill } = startLimit(t, {});
-  assert.equal(fill(100), 2 + 3);
-  // A short queue is never refused, and refused items do not change the allowance.
-  assert.equal(fill(100), 2);
-  clock.ms += 1;
-  assert.equal(fill(100), 2 + 1);
-  clock.ms += 1_000;
-  assert.equal(fill(100), 2 + 3);
-});
-
-test('backlog: a queue that stays long is not a burst', (t) => {
-  const { clock, fill } = startLimit(t, {});
-  assert.equal(fill(100), 2 + 3);
-  clock.ms += 1_000;
-  assert.equal(fill(100, 5), 0);
-});
-
-for (const { name, limits, batches, count, admitted } of [
-  {
-    name: 'a slow queue admits fewer items',
-    limits: { waitMs: 1 },
-    batches: [[1, 2]],
-    ...{ count: 3, admitted: 2 },
-  },
-  {
-    name: 'a fast queue is never too long',
-    limits: { waitMs: 400 },
-    batches: [[1, 1]],
-    ...{ count: 500, admitted: 500 },
-  },
-  {
-    name: 'a long batch is not slow if it is large',
-    limits: { waitMs: 2_000, guaranteedItems: 512 },
-    batches: [[500, 20]],
-    ...{ count: 2_000, admitted: 2_000 },
-  },
-  {
-    name: 'the next two batches may wait, however slow they are',
-    limits: { waitMs: 1, waitBatches: 2, guaranteedItems: 100 },
-    batches: Array(50).fill([100, 5]),
-    ...{ count: 300, admitted: 200 },
-  },
-]) {
-  test(`backlog: ${name}, even after idling`, (t) => {
-    const { clock, fill, run } = startLimit(t, { burstItems: 0, ...limits });
-    for (const [items = 0, ms = 0] of batches) run(items, ms);
-    clock.ms += 1_000_000;
-    assert.ok(Math.abs(fill(count) - admitted) <= 1);
   });
 }
 

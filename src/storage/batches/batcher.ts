@@ -12,18 +12,13 @@ export const BATCH_LIMITS = {
   pauseTurns: availableParallelism() > 1 ? 0 : 4,
   queueItems: 8_192,
   queueSize: 67_108_864,
-  /** This many may always wait; more, only if they can be served in `waitMs` or `waitBatches`. */
-  guaranteedItems: 128,
+  /** In a burst; the time is `waitMs` once the queue has not been empty for `burstMs`. */
+  burstMs: 1_000,
   waitMs: 50,
-  waitBatches: 2,
-  /** Further items spend tokens: the bucket holds `burstItems` and gains one per `burstItemMs`. */
-  burstItems: 4_096,
-  burstItemMs: 4,
-  /** Items that have waited this long are refused, so that every call ends in time. */
+  /** The latest items up to this number may wait for `lateMs`, so that every call ends in time. */
+  guaranteedItems: 128,
   lateMs: 10_000,
 };
-
-const WINDOW_BATCHES = 8;
 
 /** The queue of a batcher is full. This says nothing about the health of the database. */
 export class QueueFull extends StorageError {}
@@ -63,9 +58,9 @@ const QUEUE_FULL = new QueueFull('the queue of waiting calls is full');
 export class Batcher<Item, Outcome> {
   readonly #options: BatcherOptions<Item, Outcome>;
   readonly #limits: typeof BATCH_LIMITS;
-  readonly #backlog: BacklogLimit;
   #queue: Waiting<Item, Outcome>[] = [];
   #queuedSize = 0;
+  #lastEmptyMs = 0;
   #loops = 0;
   /** How many items at the head run one by one, because their batch failed. */
   #retries = 0;
@@ -74,18 +69,20 @@ export class Batcher<Item, Outcome> {
     const { limits = BATCH_LIMITS, meter } = options;
     this.#options = options;
     this.#limits = limits;
-    this.#backlog = new BacklogLimit(limits);
     meter?.watch(() => this.#queue.length);
   }
 
   /** If a batch fails, its items run again one by one; if unavailable, all that wait reject. */
   submit(item: Item): Promise<Outcome> {
     const { size, concurrency = 1 } = this.#options;
+    const { queueItems, queueSize } = this.#limits;
     const itemSize = size?.(item) ?? 0;
-    if (!this.#backlog.admit(this.#queue.length, this.#queuedSize, itemSize))
+    if (this.#queue.length >= queueItems || this.#queuedSize + itemSize > queueSize)
       return Promise.reject(QUEUE_FULL);
+    const sinceMs = performance.now();
+    if (this.#queue.length === 0) this.#lastEmptyMs = sinceMs;
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, itemSize, sinceMs: performance.now(), resolve, reject });
+      this.#queue.push({ item, itemSize, sinceMs, resolve, reject });
       this.#queuedSize += itemSize;
       if (this.#loops < concurrency) void this.#runBatches();
     });
@@ -96,7 +93,6 @@ export class Batcher<Item, Outcome> {
     // Calls of one synchronous run, such as the requests that arrived together, share a batch.
     await undefined;
     const { run, ready, meter } = this.#options;
-    let busySinceMs = performance.now();
     while (this.#queue.length > 0) {
       if (ready) await ready();
       const batch = this.#nextBatch();
@@ -105,10 +101,8 @@ export class Batcher<Item, Outcome> {
         const started = performance.now();
         const outcomes = await run(batch.map(({ item }) => item));
         meter?.done(batch.length, performance.now() - started);
-        this.#backlog.recordBatch(busySinceMs, batch.length);
         for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] as Outcome);
       } catch (error) {
-        busySinceMs = performance.now();
         this.#fail(batch, error);
       }
       const pause = batch.length > 1 ? this.#limits.pauseTurns : 0;
@@ -138,9 +132,8 @@ export class Batcher<Item, Outcome> {
 
   #nextBatch(): Waiting<Item, Outcome>[] {
     const { batchItems, batchSize } = this.#limits;
-    const maxItems = this.#retries > 0 ? 1 : batchItems;
-    if (this.#retries > 0) this.#retries -= 1;
-    else this.#refuseLate();
+    const isRetry = this.#retries > 0;
+    const maxItems = isRetry ? 1 : batchItems;
     const batch: Waiting<Item, Outcome>[] = [];
     const overtaken: Waiting<Item, Outcome>[] = [];
     let size = 0;
@@ -152,12 +145,21 @@ export class Batcher<Item, Outcome> {
     }
     this.#queue.splice(0, batch.length + overtaken.length, ...overtaken);
     this.#queuedSize -= size;
+    if (isRetry) this.#retries -= 1;
+    else this.#refuseLate();
     return this.#options.check ? batch.filter((each) => this.#passesCheck(each)) : batch;
   }
 
+  /** Refuses those that have waited too long and that the batch has no room for, oldest first. */
   #refuseLate(): void {
-    const lateBefore = performance.now() - this.#limits.lateMs;
-    const late = this.#queue.filter(({ sinceMs }) => sinceMs < lateBefore);
+    const { burstMs, waitMs, guaranteedItems, lateMs } = this.#limits;
+    const now = performance.now();
+    const maxMs = now - this.#lastEmptyMs > burstMs ? waitMs : burstMs;
+    const excess = this.#queue.length - guaranteedItems;
+    const isLate = ({ sinceMs }: Waiting<Item, Outcome>, index: number) =>
+      now - sinceMs > (index < excess ? maxMs : lateMs);
+    // The queue is in the order of arrival, so that the late ones come first.
+    const late = this.#queue.filter(isLate);
     for (const { itemSize, reject } of this.#queue.splice(0, late.length)) {
       this.#queuedSize -= itemSize;
       reject(QUEUE_FULL);
@@ -172,58 +174,5 @@ export class Batcher<Item, Outcome> {
       reject(error);
       return false;
     }
-  }
-}
-
-/** Limits a queue to what recent throughput can serve in a short time, plus occasional bursts. */
-export class BacklogLimit {
-  readonly #limits: typeof BATCH_LIMITS;
-  /** Moving sums over recent batches; `ms` is busy time, where overlapping batches count once. */
-  readonly #recent = { items: 1, batches: 1, ms: 0 };
-  #lastDoneMs = 0;
-  #tokens: number;
-  #lastRefillMs = 0;
-  #isInBurst = false;
-
-  constructor(limits: typeof BATCH_LIMITS) {
-    this.#limits = limits;
-    this.#tokens = limits.burstItems;
-  }
-
-  /** Whether an item may join the queue; spends a token if it needs one. */
-  admit(length: number, size: number, itemSize: number): boolean {
-    const { queueItems, queueSize, burstItems, burstItemMs } = this.#limits;
-    if (length >= queueItems || size + itemSize > queueSize) return false;
-    if (this.#needsNoToken(length)) {
-      this.#isInBurst = false;
-      return true;
-    }
-    // Refill only when a burst begins: a queue that stays long must not gain tokens.
-    if (!this.#isInBurst) {
-      const now = performance.now();
-      this.#tokens = Math.min(burstItems, this.#tokens + (now - this.#lastRefillMs) / burstItemMs);
-      this.#lastRefillMs = now;
-    }
-    this.#isInBurst = true;
-    if (this.#tokens < 1) return false;
-    this.#tokens -= 1;
-    return true;
-  }
-
-  /** Records a finished batch of `items`. Time before `busySinceMs` does not count. */
-  recordBatch(busySinceMs: number, items: number): void {
-    const now = performance.now();
-    const recent = this.#recent;
-    recent.items += items - recent.items / WINDOW_BATCHES;
-    recent.batches += 1 - recent.batches / WINDOW_BATCHES;
-    recent.ms += now - Math.max(busySinceMs, this.#lastDoneMs) - recent.ms / WINDOW_BATCHES;
-    this.#lastDoneMs = now;
-  }
-
-  #needsNoToken(length: number): boolean {
-    const { guaranteedItems, waitMs, waitBatches } = this.#limits;
-    const { items, batches, ms } = this.#recent;
-    const maxWaitMs = Math.max(waitMs, (waitBatches * ms) / batches);
-    return length < guaranteedItems || length * ms < maxWaitMs * items;
   }
 }
