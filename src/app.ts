@@ -3,7 +3,7 @@ import { changes } from './changes/feature.ts';
 import { isLocal, type Options } from './cli/options.ts';
 import { demonstrations } from './concurrency/feature.ts';
 import { docs } from './docs/feature.ts';
-import type { Core, Feature } from './feature.ts';
+import type { Core, Feature, Readings } from './feature.ts';
 import { addressOf, clientNetwork } from './guards/client-address.ts';
 import { ownKey } from './guards/feature.ts';
 import { createGuard } from './guards/guard.ts';
@@ -159,28 +159,41 @@ function createFeatures(
   { shareMetrics }: Siblings,
   keys: Keys | undefined,
 ): readonly Feature[] {
-  const threads = demonstrations(maxThreads);
   const sources = {
-    threads: threads.counts,
-    fileSizes: async () => (db.kind === 'file' ? fileSizes(db.name) : {}),
-    cache: memory,
     keys: () => (keys?.entries ?? []).map(({ label }) => label),
+    readings: () => Object.assign({}, ...features.map(({ readings }) => readings)),
   };
   const measured = noMetrics ? undefined : metrics(sources, shareMetrics);
   const meters = measured?.meters;
   const observers: CommitObserver[] = [memory];
   const write = createWriter(database, observers, meters?.write);
   const core: Core = { database, memory, write, isStopping };
-  const features = [
-    threads,
+  const features: readonly Feature[] = [
+    { readings: coreReadings(memory, db) },
+    demonstrations(maxThreads),
     health(core),
     ownKey(keys),
     records(core, meters),
     changes(core),
     ...(measured ? [measured] : []),
   ];
-  for (const { commits } of features as readonly Feature[]) if (commits) observers.push(commits);
+  for (const { commits } of features) if (commits) observers.push(commits);
   return features;
+}
+
+function coreReadings(memory: FreshMemory, db: Options['db']): Readings {
+  return {
+    notes_cache_lookups_total: () => ({
+      '{result="hit"}': memory.hits,
+      '{result="miss"}': memory.misses,
+    }),
+    notes_cache_bytes: () => memory.bytes,
+    async notes_database_file_bytes() {
+      if (db.kind !== 'file') return {};
+      const { main, wal } = await fileSizes(db.name);
+      return { '{file="main"}': main, '{file="wal"}': wal };
+    },
+  };
 }
 
 /** The records, their lists, the tags on notes, and the search. */

@@ -16,6 +16,12 @@ export interface Core {
   readonly isStopping: () => boolean;
 }
 
+/** Functions that read the current values of metrics. A number is the value without labels. */
+export type Readings = Readonly<Record<string, () => number | Series | Promise<number | Series>>>;
+
+/** The values of a metric by what follows its name in the text, such as `_sum{batch="read"}`. */
+export type Series = Record<string, number>;
+
 /** What a feature adds; each member may be missing. */
 export interface Feature {
   /** Returns its routes, when the URLs of the service are known. */
@@ -28,6 +34,8 @@ export interface Feature {
   readonly onRefused?: (requestId: string, problem: Problem, sender: Sender) => void;
   /** Called when the keys of clients have changed. */
   readonly onKeysChanged?: () => void;
+  /** What /metrics says of the feature. */
+  readonly readings?: Readings;
   /** Returns the problem for an error of the feature; undefined for any other error. */
   readonly toProblem?: (error: unknown) => Problem | undefined;
   /** Called first at a stop: ends what would otherwise wait. */

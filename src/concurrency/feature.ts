@@ -8,15 +8,19 @@ import { DEMONSTRATIONS, TASKS } from './tasks.ts';
 import { NoThreads, ThreadPool } from './thread-pool.ts';
 
 /** The demonstrations; all requests together use at most `maxThreads` threads. */
-export function demonstrations(maxThreads: number) {
+export function demonstrations(maxThreads: number): Feature {
   const threads = new ThreadPool(TASKS, maxThreads);
   return {
-    counts: () => threads.counts(),
     routes: () => routesOf(threads),
     toProblem: (error) => (error instanceof NoThreads ? unavailable(error.message) : undefined),
+    readings: {
+      notes_threads_live: () => threads.counts().alive,
+      notes_threads_standby: () => threads.counts().idle,
+      notes_demonstrations_waiting: () => threads.counts().waiting,
+    },
     stop: () => threads.shutDown(),
     close: () => threads.close(),
-  } satisfies Feature & { counts: unknown };
+  };
 }
 
 function routesOf(threads: ThreadPool): Route[] {

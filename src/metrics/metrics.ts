@@ -1,4 +1,6 @@
 // The metrics of the service: what it counts, what it reads from others, and the text of /metrics.
+
+import type { Readings, Series } from '../feature.ts';
 import type { Ending } from '../http/exchange.ts';
 import type { BatchMeter } from '../storage/batches/batcher.ts';
 import { readVersion } from '../version.ts';
@@ -9,8 +11,6 @@ import {
   Histogram,
   labelsText,
   type Observe,
-  type Readings,
-  type Series,
   type ShareMetrics,
   type Snapshot,
   takeSnapshot,
@@ -31,11 +31,9 @@ const METHODS: ReadonlySet<string> = new Set(
 
 /** What the metrics read from other parts. */
 export interface MetricSources {
-  readonly threads: () => Readonly<Record<'alive' | 'idle' | 'waiting', number>>;
-  /** The sizes of the database files in bytes, by name; empty if there are none. */
-  readonly fileSizes: () => Promise<Readonly<Record<string, number>>>;
-  readonly cache: Readonly<Record<'hits' | 'misses' | 'bytes', number>>;
+  /** Returns the labels of all present keys. */
   readonly keys: () => readonly string[];
+  readonly readings: () => Readings;
 }
 
 /** Who reports the batches of each kind. */
@@ -65,11 +63,13 @@ export class Metrics {
 
   constructor(sources: MetricSources, shareMetrics: ShareMetrics) {
     this.#keyUsage = new KeyUsage(sources.keys);
-    const readings = this.#readings(sources);
-    this.#collect = shareMetrics(() => takeSnapshot(readings, this.#keyUsage.read()));
+    const own = this.#readings();
+    this.#collect = shareMetrics(() =>
+      takeSnapshot({ ...own, ...sources.readings() }, this.#keyUsage.read()),
+    );
   }
 
-  #readings({ threads, fileSizes, cache }: MetricSources): Readings {
+  #readings(): Readings {
     return {
       ...this.#process.readings,
       http_server_request_duration_seconds: () => this.#durations.read(),
@@ -84,19 +84,7 @@ export class Metrics {
           waiting[series] = lengths.reduce((sum, length) => sum + length(), 0);
         return waiting;
       },
-      notes_cache_lookups_total: () => ({
-        [labelsText({ result: 'hit' })]: cache.hits,
-        [labelsText({ result: 'miss' })]: cache.misses,
-      }),
-      notes_cache_bytes: () => cache.bytes,
       notes_build_info: () => ({ [labelsText({ version: readVersion() })]: 1 }),
-      notes_threads_live: () => threads().alive,
-      notes_threads_standby: () => threads().idle,
-      notes_demonstrations_waiting: () => threads().waiting,
-      notes_database_file_bytes: async () =>
-        Object.fromEntries(
-          Object.entries(await fileSizes()).map(([file, bytes]) => [labelsText({ file }), bytes]),
-        ),
     };
   }
 

@@ -1,7 +1,7 @@
 // Metrics of the process itself.
 import { readdir } from 'node:fs/promises';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import type { Readings } from './snapshot.ts';
+import type { Readings } from '../feature.ts';
 
 /** The interval of samples of the event loop delay. Each one wakes up an idle process. */
 const RESOLUTION_MS = 20;

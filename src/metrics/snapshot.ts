@@ -1,4 +1,5 @@
 // The table of all metrics, snapshots of their values, and the text of a snapshot for Prometheus.
+import type { Readings, Series } from '../feature.ts';
 import { Turns } from '../http/turns.ts';
 
 /** All metrics by type, with their help texts. They follow the conventions of OpenTelemetry. */
@@ -41,23 +42,12 @@ const METRICS = {
   },
 } as const;
 
-type ByType = typeof METRICS;
-type MetricName = { [Type in keyof ByType]: keyof ByType[Type] }[keyof ByType];
-
 /** How the values of two processes become one, if not by adding them. */
 const COMBINED: Readonly<Record<string, (one: number, other: number) => number>> = {
   notes_build_info: (one) => one,
   // All processes share the files.
   notes_database_file_bytes: (one) => one,
   process_start_time_seconds: Math.min,
-};
-
-/** The values of a metric by what follows its name in the text, such as `_sum{batch="read"}`. */
-export type Series = Record<string, number>;
-
-/** Functions that read the current values of metrics. A number is the value without labels. */
-export type Readings = {
-  readonly [name in MetricName]?: () => number | Series | Promise<number | Series>;
 };
 
 /** The metric and the further labels of each count of a key. */

@@ -3,9 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { metrics } from '../../../src/metrics/feature.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
-import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { needsFile } from '../../support/engine.ts';
 import {
   counted,
@@ -223,26 +221,10 @@ test('metrics: the process', async (t) => {
   await until(async () => (await longest()) < 0.05);
 });
 
-test('metrics: idle threads count apart', async () => {
-  const threads = () => ({ alive: 3, idle: 2, waiting: 1 });
-  const cache = { hits: 0, misses: 0, bytes: 0 };
-  const sources = { threads, fileSizes: async () => ({}), cache, keys: () => [] };
-  const [route] = metrics(sources, (own) => own).routes();
-  const body = (await route?.handle(EMPTY_CALL))?.body;
-  const families = parseExposition(String(body));
-  const names = ['notes_threads_live', 'notes_threads_standby', 'notes_demonstrations_waiting'];
-  assert.deepEqual(
-    names.map((name) => sampleOf(families, name)),
-    [3, 2, 1],
-  );
-});
-
 test('metrics: a removed key is left out, whatever other processes have counted', async () => {
   const sources = {
-    threads: () => ({ alive: 0, idle: 0, waiting: 0 }),
-    fileSizes: async () => ({}),
-    cache: { hits: 0, misses: 0, bytes: 0 },
     keys: () => ['present'],
+    readings: () => ({}),
   };
   const keys = ['removed', 'present'].map((label) => [label, [1, 0, 0, 0]] as const);
   const metrics = new Metrics(sources, () => async () => ({ metrics: {}, keys }));
