@@ -1,0 +1,38 @@
+import org.openapitools.client.ApiClient;
+import org.openapitools.client.ApiException;
+import org.openapitools.client.JSON;
+import org.openapitools.client.api.ChangesApi;
+import org.openapitools.client.api.DocumentationApi;
+import org.openapitools.client.api.NotesApi;
+
+/** What the client with OkHttp and Gson, the default of the generator, does in its own way. */
+class Library {
+  /** Whether it sends null for a title or a body that was never set. */
+  final boolean sendsNull = false;
+  final NotesApi notes;
+  final ChangesApi changes;
+  final DocumentationApi documentation;
+
+  Library(String url) {
+    var client = new ApiClient().setBasePath(url);
+    notes = new NotesApi(client);
+    changes = new ChangesApi(client);
+    documentation = new DocumentationApi(client);
+  }
+
+  String write(Object model) {
+    return JSON.serialize(model);
+  }
+
+  <T> T read(String json, Class<T> model) {
+    return JSON.deserialize(json, model);
+  }
+
+  int status(Exception error) {
+    return ((ApiException) error).getCode();
+  }
+
+  String body(Exception error) {
+    return ((ApiException) error).getResponseBody();
+  }
+}
