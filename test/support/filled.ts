@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
 import { LAST_NUMBER } from '../../src/storage/numbers.ts';
 import { newFile, openDatabase, withNumbers } from './databases.ts';
@@ -15,8 +15,8 @@ export const ODD_TEXTS = [
   ...[`x'41'`, 'e\u0301'],
 ];
 
-/** Holds each size of file once; the tests get copies. */
-const templates = temporaryFolder({ after });
+/** Holds each size of file once for all tests of the process, which get copies. */
+const templates = temporaryFolder({ after: (remove) => process.once('exit', remove) });
 
 /** Returns a file with `count + 6` notes, up to the id `count + 8`, tags, a comment and links. */
 export async function filledFile(test: Pick<TestContext, 'after'>, count: number): Promise<string> {

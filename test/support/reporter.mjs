@@ -1,6 +1,6 @@
 // Reports tests as node-test-reporter does, but without its spinner where no terminal shows it.
-// At the end it lists where each test failed and why: the package leaves out the message of an
-// assertion that compares values.
+// At the end it lists the slowest files, and where each test failed and why: the package leaves out
+// the message of an assertion that compares values.
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { dirname, join, relative } from 'node:path';
@@ -9,28 +9,62 @@ import report from 'node-test-reporter';
 /** The package prints this before each line of the spinner, and before what replaces it. */
 const CLEAR_LINE = '\r\x1b[K';
 
-/** Yields the report of a run of `node --test`. */
+const SLOWEST_FILES = 10;
+
+/** Yields the report of a run of `node --test` or run.mjs. */
 export default async function* reporter(events) {
-  const failures = [];
-  for await (const text of report(collectFailures(events, failures))) {
+  const seen = { failures: [], running: new Map(), msByFile: new Map() };
+  for await (const text of report(observe(events, seen))) {
     if (process.stdout.isTTY) yield text;
     else if (!isSpinner(text)) yield text.replaceAll(CLEAR_LINE, '');
   }
-  if (failures.length > 0) yield `Why they failed:\n\n${failures.map(describe).join('\n')}`;
+  yield slowestFiles(seen.msByFile);
+  if (seen.failures.length > 0) {
+    const unended = [...seen.running.values()].map(({ name, file, line, column }) =>
+      [name, `  at ${positionOf(file, line, column)}`, '  did not end\n'].join('\n'),
+    );
+    yield `Why they failed:\n\n${[...seen.failures.map(describe), ...unended].join('\n')}`;
+  }
 }
 
 function isSpinner(text) {
   return text.startsWith(CLEAR_LINE) && !text.endsWith('\n');
 }
 
-async function* collectFailures(events, failures) {
+/** Yields the events, and gathers the failures, the tests that run, and the time of each file. */
+async function* observe(events, { failures, running, msByFile }) {
   for await (const event of events) {
     const { type, data } = event;
+    const test = [data.file, data.line, data.name].join();
+    if (type === 'test:dequeue') running.set(test, data);
+    if (type === 'test:pass' || type === 'test:fail') {
+      running.delete(test);
+      // run.mjs makes a suite of each file.
+      const isFile = data.name.endsWith('.test.js');
+      const file = isFile ? data.name : data.file;
+      if (data.nesting === 0)
+        msByFile.set(file, (msByFile.get(file) ?? 0) + data.details.duration_ms);
+      if (isFile && type === 'test:pass') continue;
+    }
     // A test whose subtests failed has no message of its own.
     if (type === 'test:fail' && data.details.error.failureType !== 'subtestsFailed')
       failures.push(data);
     yield event;
   }
+}
+
+/** Lists the slowest files with their seconds, which add up to more than the run took. */
+function slowestFiles(msByFile) {
+  const files = [...msByFile].sort(([, one], [, other]) => other - one);
+  const lines = files
+    .slice(0, SLOWEST_FILES)
+    .map(([file, ms]) => `  ${seconds(ms)}  ${positionOf(file, 1, 1).replace(/:.*/, '')}\n`);
+  const sum = files.reduce((total, [, ms]) => total + ms, 0);
+  return `The slowest of ${files.length} files (s):\n\n${lines.join('')}  ${seconds(sum)}  all\n\n`;
+}
+
+function seconds(ms) {
+  return (ms / 1_000).toFixed(1).padStart(6);
 }
 
 function describe({ name, file, line, column, details }) {
