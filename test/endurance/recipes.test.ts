@@ -2,50 +2,20 @@
 // names. Then builds the copy and uses what is new.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { runCommand, startCommand } from '../support/command.ts';
-import { temporaryFolder } from '../support/engine.ts';
 import { send } from '../support/http.ts';
-
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+import { ProjectCopy } from '../support/project-copy.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the copy's checks verify its shape.
 type Json = any;
 
 /** The copy of the project that the recipes change. */
-class Copy {
-  readonly folder: string;
-
-  constructor(folder: string) {
-    this.folder = folder;
-    for (const name of ['bin', 'package.json', 'schemas', 'src', 'tsconfig.json'])
-      cpSync(join(ROOT, name), join(folder, name), { recursive: true });
-    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-    this.replace('tsconfig.json', '["src", "test"]', '["src"]');
-  }
-
-  replace(file: string, before: string, after: string): void {
-    const path = join(this.folder, file);
-    const text = readFileSync(path, 'utf8');
-    assert.equal(text.split(before).length, 2, `${file} has "${before}" once`);
-    writeFileSync(
-      path,
-      text.replace(before, () => after),
-    );
-  }
-
-  write(file: string, text: string): void {
-    writeFileSync(join(this.folder, file), text);
-  }
-
+class Copy extends ProjectCopy {
   editContract(edit: (contract: Json) => void): void {
-    const path = join(this.folder, 'schemas/openapi.json');
-    const contract: Json = JSON.parse(readFileSync(path, 'utf8'));
+    const contract: Json = JSON.parse(this.read('schemas/openapi.json'));
     edit(contract);
-    writeFileSync(path, JSON.stringify(contract));
+    this.write('schemas/openapi.json', JSON.stringify(contract));
   }
 
   addStep(name: string, sql: string): void {
@@ -55,9 +25,7 @@ class Copy {
       '/** The steps in order;',
       `const ${name} = \`${sql}\`;\n\n/** The steps in order;`,
     );
-    const steps = /STEPS: readonly string\[\] = \[(.*)\]/.exec(
-      readFileSync(join(this.folder, file), 'utf8'),
-    );
+    const steps = /STEPS: readonly string\[\] = \[(.*)\]/.exec(this.read(file));
     assert.ok(steps?.[1]);
     this.replace(file, `= [${steps[1]}]`, `= [${steps[1]}, ${name}]`);
   }
@@ -115,13 +83,13 @@ function addResource(copy: Copy): void {
         if (name.startsWith('Tag') && name !== 'TagIds' && name !== 'TagIdFilter')
           parts[asFolder(name)] = withoutLinks(JSON.parse(asFolder(JSON.stringify(part))));
   });
-  const declaration = readFileSync(join(copy.folder, 'src/resources/tags.ts'), 'utf8');
+  const declaration = copy.read('src/resources/tags.ts');
   copy.write('src/resources/folders.ts', asFolder(declaration));
   const resources = 'src/resources/resources.ts';
   copy.replace(resources, '[notes, tags, comments]', '[notes, tags, comments, folders]');
   const imported = `import { notes } from './notes.ts';`;
   copy.replace(resources, imported, `import { folders } from './folders.ts';\n${imported}`);
-  const steps = readFileSync(join(copy.folder, 'src/storage/schema/steps.ts'), 'utf8');
+  const steps = copy.read('src/storage/schema/steps.ts');
   const ofTags = steps
     .split('\n\n')
     .filter((statement) => /^CREATE (TABLE|INDEX|TRIGGER) tags?_?\w* /.test(statement));
@@ -210,8 +178,8 @@ function addCommand(copy: Copy): void {
 }
 
 test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
-  const copy = new Copy(temporaryFolder(t));
-  const launcher = join(copy.folder, 'bin/notes-server');
+  const copy = new Copy(t);
+  const launcher = copy.path('bin/notes-server');
   for (const carryOut of [addField, addFilter, addResource, addProblem, addOption, addCommand])
     carryOut(copy);
   try {

@@ -1,0 +1,55 @@
+// A copy of the project, in which a test changes files.
+import assert from 'node:assert/strict';
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Ends, temporaryFolder } from './engine.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** What the copy has: all that the build and the launcher need. */
+const COPIED = ['bin', 'package.json', 'schemas', 'src', 'tsconfig.json'];
+
+/** A copy of the sources; it has the packages, but no build. */
+export class ProjectCopy {
+  readonly folder: string;
+
+  constructor(test: Ends) {
+    this.folder = temporaryFolder(test);
+    for (const name of COPIED) cpSync(join(ROOT, name), this.path(name), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), this.path('node_modules'));
+    this.replace('tsconfig.json', '["src", "test"]', '["src"]');
+  }
+
+  path(name: string): string {
+    return join(this.folder, name);
+  }
+
+  read(file: string): string {
+    return readFileSync(this.path(file), 'utf8');
+  }
+
+  write(file: string, text: string): void {
+    writeFileSync(this.path(file), text);
+  }
+
+  remove(name: string): void {
+    rmSync(this.path(name), { recursive: true });
+  }
+
+  /** Replaces a text that the file must have exactly once. */
+  replace(file: string, before: string, after: string): void {
+    const text = this.read(file);
+    assert.equal(text.split(before).length, 2, `${file} must have "${before}" once`);
+    this.write(
+      file,
+      text.replace(before, () => after),
+    );
+  }
+
+  /** Copies files of the build of this project to that of the copy. */
+  takeBuilt(...names: readonly string[]): void {
+    for (const name of names)
+      cpSync(join(ROOT, 'dist', name), this.path(join('dist', name)), { recursive: true });
+  }
+}
