@@ -8,8 +8,8 @@ import type { Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import type { Members } from '../resources/resource.ts';
 import type { RowTag } from '../storage/batches/writer.ts';
-import type { UnknownTags } from '../storage/records/compound-writes.ts';
 import type { NoteTags } from '../storage/records/note-tags.ts';
+import type { UnknownTags } from '../storage/records/tagged-notes.ts';
 
 /** Returns the routes of the tags on a note. */
 export function noteTagRoutes(noteTags: NoteTags): Route[] {

@@ -16,8 +16,8 @@ import { until } from '../support/until.ts';
 type Kind = WriteKind<RowSet, boolean>;
 
 /** Reports for each write whether its row existed; the first value of a row is the id. */
-const isThere: Kind['outcomes'] = (writes, found) => {
-  const ids = new Set<unknown>(found?.map(({ id }) => id));
+const isThere: Kind['outcomes'] = (writes, { write = [] }) => {
+  const ids = new Set<unknown>(write.map(({ id }) => id));
   return writes.map(({ rows: [row] }) => ids.has(row?.[0]));
 };
 
@@ -25,26 +25,26 @@ const ROWS = `json_each(?1, '$[1]')`;
 
 /** Stores a text under an id; the text 'bad' breaks a rule of the table. */
 const put: Kind = {
-  statements: [
-    {
+  statements: {
+    write: {
       sql: `
         INSERT INTO entries (id, text) SELECT value ->> 0, value ->> 1 FROM ${ROWS} WHERE TRUE
         ON CONFLICT (id) DO UPDATE SET text = excluded.text RETURNING id`,
       rows: `(SELECT json_group_array(json_object('id', value ->> 0)) FROM ${ROWS})`,
     },
-  ],
+  },
   outcomes: isThere,
 };
 
 const drop: Kind = {
-  statements: [
-    {
+  statements: {
+    write: {
       sql: `DELETE FROM entries WHERE id IN (SELECT value ->> 0 FROM ${ROWS}) RETURNING id`,
       rows: `
         (SELECT json_group_array(json_object('id', entries.id))
          FROM ${ROWS} JOIN entries ON entries.id = value ->> 0)`,
     },
-  ],
+  },
   outcomes: isThere,
 };
 
@@ -77,7 +77,7 @@ async function startWriter(test: TestContext) {
         statements.map(({ sql, parameter }) => {
           const [, written] = JSON.parse(parameter ?? '');
           const ids = written.map(([id]: [number]) => id);
-          return `${sql === put.statements[0]?.sql ? 'put' : 'drop'} ${ids.join(' ')}`;
+          return `${sql === put.statements.write?.sql ? 'put' : 'drop'} ${ids.join(' ')}`;
         }),
       ),
   };

@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import type { FieldValue } from '../../resources/resource.ts';
 import type { Database, Row, Statement } from '../database.ts';
-import { KeyClock } from '../records/answered-keys.ts';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from './batcher.ts';
 import type { Change } from './fresh-memory.ts';
+import { KeyClock } from './key-clock.ts';
 
 /** A row as a statement unpacks it; null stands for a value that is not given. */
 export type Values = readonly (FieldValue | null)[];
@@ -19,13 +19,18 @@ export interface RowSet {
 /** A tag of a row: the position of the row, and the id or name of the tag. */
 export type RowTag = readonly [row: number, tag: number | string];
 
-/** Its statements share [ms since 1970, rows, ...extra] in JSON. No write can make them fail. */
+/** With `ignoresRows`, it gets no rows, because unpacking them takes time. */
+type WriteStatement = Pick<Statement, 'sql' | 'rows'> & { readonly ignoresRows?: boolean };
+
+/** The rows that each statement of a run has returned, in any order. */
+export type RowsByStatement = Readonly<Record<string, readonly Row[]>>;
+
+/** Its statements share a parameter; see parameter.ts. No write can make them fail. */
 export interface WriteKind<Content extends RowSet, Outcome> {
-  /** With `ignoresRows`, a statement gets no rows, because unpacking them takes time. */
-  readonly statements: readonly (Pick<Statement, 'sql' | 'rows'> & { ignoresRows?: boolean })[];
+  /** By name, in the order in which they are carried out. */
+  readonly statements: Readonly<Record<string, WriteStatement>>;
   readonly extra?: (writes: readonly Content[]) => readonly unknown[];
-  /** The rows of all statements come in any order. */
-  readonly outcomes: (writes: readonly Content[], rows: readonly Row[]) => Outcome[];
+  readonly outcomes: (writes: readonly Content[], rows: RowsByStatement) => Outcome[];
   /** All changes of a write; undefined if they are unknown. */
   readonly changes?: (write: Content, outcome: Outcome) => readonly Change[] | undefined;
 }
@@ -91,10 +96,11 @@ export function createWriter(
       clock.accept();
       const outcomes: unknown[] = [];
       for (const { kind, writes } of runs) {
-        const first = next;
-        next += kind.statements.length;
-        // Most kinds have one statement, whose rows need not be copied.
-        const rows = (next === first + 1 ? all[first] : all.slice(first, next).flat()) ?? [];
+        const rows: Record<string, readonly Row[]> = {};
+        for (const name in kind.statements) {
+          rows[name] = all[next] ?? [];
+          next += 1;
+        }
         outcomes.push(...kind.outcomes(writes, rows));
       }
       changes = changesOf(items, outcomes);
@@ -146,7 +152,7 @@ function inRuns(items: readonly Item[]): Run[] {
 function addStatements(statements: Statement[], { kind, writes, rows }: Run, now: number): void {
   const extra = kind.extra?.(writes) ?? [];
   const withRows = JSON.stringify([now, rows, ...extra]);
-  for (const { sql, rows, ignoresRows } of kind.statements) {
+  for (const { sql, rows, ignoresRows } of Object.values(kind.statements)) {
     const parameter = ignoresRows ? JSON.stringify([now, [], ...extra]) : withRows;
     statements.push(rows === undefined ? { sql, parameter } : { sql, parameter, rows });
   }

@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BLOCK_BITS, type Searchable, textFieldsOf, typeOf } from '../../resources/resource.ts';
 import { indexedSlices } from '../../search/words.ts';
+import { namedRows } from '../batches/parameter.ts';
 import type { RowSet, Values, WriteKind } from '../batches/writer.ts';
 import type { Row, Source } from '../database.ts';
 import { CHANGES, LAST_NUMBER } from '../numbers.ts';
@@ -181,52 +182,46 @@ async function analyse(records: ReadonlyMap<number, (string | null)[]>): Promise
   return rows;
 }
 
-/** The SQL of the member of `from` and `to` at this index. */
-const positionMember = (index: number) => `(?1 ->> '$[2][${index}]')`;
-
 /** Returns `step`, whose rows are [id, ...words], and `restart`, which empties the index. */
 export function createIndexKinds(resource: Searchable) {
   const { table, position } = resource.search;
   const columns = textFieldsOf(resource);
-  const isAt = `number = ${positionMember(0)} AND id IS ${positionMember(1)}`;
+  const isAt = `number = ?1 ->> '$[2].from.number' AND id IS ?1 ->> '$[2].from.id'`;
   const ifAt = `EXISTS (SELECT 1 FROM ${position} WHERE ${isAt})`;
-  const words = columns.map((_, index) => `sent.value ->> ${index + 1}`);
   const move = {
     ignoresRows: true,
     sql: `
-      UPDATE ${position} SET number = ${positionMember(2)}, id = ${positionMember(3)}
+      UPDATE ${position} SET number = ?1 ->> '$[2].to.number', id = ?1 ->> '$[2].to.id'
       WHERE ${isAt} RETURNING number`,
     rows: `(SELECT json_group_array(json_object('number', number)) FROM ${position} WHERE ${isAt})`,
   };
   const kindOf = (
-    ...statements: { sql: string; ignoresRows?: boolean }[]
+    statements: Readonly<Record<string, { sql: string; ignoresRows?: boolean }>>,
   ): WriteKind<IndexStep, boolean> => ({
-    statements: [...statements, move],
+    statements: { ...statements, move },
     // All writes have the same key, so there is one in each statement.
-    extra: ([write]) => [
-      write && [write.from, write.to].flatMap(({ number, id }) => [number, id]),
-      write?.rows.map(([id]) => id),
-    ],
-    // Only `move` returns rows.
-    outcomes: (writes, rows) => writes.map(() => rows.length === 1),
+    extra: ([write]) => [{ from: write?.from, to: write?.to }, write?.rows.map(([id]) => id)],
+    outcomes: (writes, { move: moved = [] }) => writes.map(() => moved.length === 1),
     changes: (_, hasMoved) => (hasMoved ? [[table]] : []),
   });
-  const step = kindOf(
-    {
+  const step = kindOf({
+    remove: {
       ignoresRows: true,
       sql: `
         DELETE FROM ${table}
         WHERE rowid IN (SELECT value FROM json_each(?1, '$[3]')) AND ${ifAt}`,
     },
-    {
+    insert: {
       sql: `
+        WITH ${namedRows('sent', ['_id', ...columns])}
         INSERT INTO ${table} (rowid, ${columns.join(', ')})
-        SELECT sent.value ->> 0, ${words.join(', ')} FROM json_each(?1, '$[1]') AS sent
-        WHERE ${words[0]} IS NOT NULL AND ${ifAt}`,
+        SELECT _id, ${columns.join(', ')} FROM sent WHERE ${columns[0]} IS NOT NULL AND ${ifAt}`,
     },
-  );
+  });
   const restart = kindOf({
-    sql: `INSERT INTO ${table} (${table}) SELECT 'delete-all' FROM ${position} WHERE ${isAt}`,
+    empty: {
+      sql: `INSERT INTO ${table} (${table}) SELECT 'delete-all' FROM ${position} WHERE ${isAt}`,
+    },
   });
   return { step, restart };
 }

@@ -3,7 +3,7 @@ import { notes } from '../../resources/notes.ts';
 import type { Resource } from '../../resources/resource.ts';
 import { tags } from '../../resources/tags.ts';
 import { parseTime } from '../../time.ts';
-import { tagIdSql } from '../records/named-tags.ts';
+import { tagIdSql } from '../records/tagged-notes.ts';
 import type { Order } from './request.ts';
 
 /** Beyond all times that can be written in RFC 3339. */

@@ -1,8 +1,8 @@
 // The tags on notes, added and removed one by one.
+import { namedRows, SET_TIMES } from '../batches/parameter.ts';
 import type { RowSet, Write, WriteKind } from '../batches/writer.ts';
 import type { Database, Row } from '../database.ts';
-import { SET_TIMES } from './answered-keys.ts';
-import { member, POSITION, ROWS, readStatement } from './writes.ts';
+import { readStatement } from './writes.ts';
 
 /** Whether a note and a tag exist, and whether the note has the tag, before a write. */
 export interface NoteTagState {
@@ -16,37 +16,39 @@ type Ids = readonly [note: number, tag: number];
 /** The tags on notes. Every call rejects with DatabaseUnavailable or QueueFull. */
 export type NoteTags = ReturnType<typeof createNoteTags>;
 
-const [NOTE_ID, TAG_ID] = [member(0), member(1)];
-const HAS_NOTE = `EXISTS (SELECT 1 FROM notes WHERE id = ${NOTE_ID})`;
-const HAS_TAG = `EXISTS (SELECT 1 FROM tags WHERE id = ${TAG_ID})`;
-const IS_TAGGED = `
-  EXISTS (SELECT 1 FROM note_tags WHERE note_id = ${NOTE_ID} AND tag_id = ${TAG_ID})`;
+const SENT = namedRows('sent', ['note_id', 'tag_id']);
+const HAS_NOTE = 'EXISTS (SELECT 1 FROM notes WHERE id = sent.note_id)';
+const HAS_TAG = 'EXISTS (SELECT 1 FROM tags WHERE id = sent.tag_id)';
+const IS_TAGGED = `EXISTS (
+  SELECT 1 FROM note_tags
+  WHERE note_tags.note_id = sent.note_id AND note_tags.tag_id = sent.tag_id)`;
 
 const STATE = readStatement(
-  { position: POSITION, has_note: HAS_NOTE, has_tag: HAS_TAG, is_tagged: IS_TAGGED },
-  `FROM ${ROWS}`,
+  SENT,
+  { position: '_position', has_note: HAS_NOTE, has_tag: HAS_TAG, is_tagged: IS_TAGGED },
+  'FROM sent',
 );
 
 const tagging = kindOf(
   `INSERT INTO note_tags (note_id, tag_id)
-   SELECT ${NOTE_ID}, ${TAG_ID} FROM ${ROWS} WHERE ${HAS_NOTE} AND ${HAS_TAG} AND NOT ${IS_TAGGED}`,
+   SELECT note_id, tag_id FROM sent WHERE ${HAS_NOTE} AND ${HAS_TAG} AND NOT ${IS_TAGGED}`,
   ({ hasNote, hasTag, isTagged }) => hasNote && hasTag && !isTagged,
 );
 
 const untagging = kindOf(
-  `DELETE FROM note_tags WHERE (note_id, tag_id) IN (SELECT ${NOTE_ID}, ${TAG_ID} FROM ${ROWS})`,
+  'DELETE FROM note_tags WHERE (note_id, tag_id) IN (SELECT note_id, tag_id FROM sent)',
   ({ isTagged }) => isTagged,
 );
 
 function kindOf(
-  sql: string,
+  write: string,
   hasChanged: (before: NoteTagState) => boolean,
 ): WriteKind<RowSet, NoteTagState> {
   return {
-    statements: [STATE, { sql }, SET_TIMES],
+    statements: { before: STATE, write: { sql: `WITH ${SENT} ${write}` }, setTimes: SET_TIMES },
     changes: (_, before) => (hasChanged(before) ? [['note_tags']] : []),
-    outcomes(writes, rows) {
-      const byPosition = new Map(rows.map((row) => [row.position, row]));
+    outcomes(writes, { before = [] }) {
+      const byPosition = new Map(before.map((row) => [row.position, row]));
       return writes.map((_, index) => stateOf(byPosition.get(index)));
     },
   };

@@ -6,8 +6,9 @@ import { detached, type FreshMemory, NO_MEMORY } from '../batches/fresh-memory.t
 import type { RowTag, Values, Write } from '../batches/writer.ts';
 import { type Database, MAX_PAGE_BYTES } from '../database.ts';
 import { tagSql } from '../numbers.ts';
-import { compoundCreation, type Once, taggedChange, type UnknownTags } from './compound-writes.ts';
+import { compoundCreation, type Once } from './compound-writes.ts';
 import type { Condition } from './condition.ts';
+import { taggedChange, type UnknownTags } from './tagged-notes.ts';
 import { recordSql } from './text.ts';
 import { type Changed, type Created, recordKinds, type Stored } from './writes.ts';
 

@@ -1,12 +1,12 @@
 // The kinds of writes on records. A write checks its condition in its own statement.
 import { type Resource, rowColumnsOf } from '../../resources/resource.ts';
 import { RESOURCES } from '../../resources/resources.ts';
+import { NOW, namedRows, SET_TIMES } from '../batches/parameter.ts';
 import type { RowSet, WriteKind } from '../batches/writer.ts';
 import type { Row } from '../database.ts';
-import { LAST_NUMBER, lastIdSql, tagSql } from '../numbers.ts';
-import { NOW, SET_TIMES } from './answered-keys.ts';
+import { CHANGE_COLUMNS, LAST_NUMBER, lastIdSql, tagSql } from '../numbers.ts';
 import { satisfiesSql } from './condition.ts';
-import { FIRST_FIELD, ownerExistsSql, recordSql, recordText } from './text.ts';
+import { ownerExistsSql, recordSql, recordText } from './text.ts';
 
 /** A record as it is stored: its JSON text, and its entity tag without quotes. */
 export interface Stored {
@@ -32,27 +32,27 @@ export interface Created extends NewTags {
   readonly isReuse?: boolean;
 }
 
-/** The SQL of the rows of all writes. */
-export const ROWS = `json_each(?1, '$[1]') AS sent`;
+/** What a row of a creation or a change begins with, before the values of its fields. */
+const CREATION = ['_owner', '_key', '_fingerprint'];
+const CHANGE = ['_owner', '_id', '_condition'];
 
-/** The SQL of the position of the current row. */
-export const POSITION = 'sent.key';
+/** Returns the named query for the rows of creations. */
+export function createdRows({ fields }: Resource): string {
+  return namedRows('sent', [...CREATION, ...Object.keys(fields)]);
+}
 
-/** The SQL of a member of the current row. */
-export const member = (index: number) => `sent.value ->> ${index}`;
-
-/** The SQL of the first member of a row; `text.ts` lists the others. */
-export const OWNER = member(0);
-const ID = member(1);
-const CONDITION = `(${member(2)})`;
+/** Returns the named query for the rows of changes. */
+export function changedRows({ fields }: Resource): string {
+  return namedRows('sent', [...CHANGE, ...Object.keys(fields)]);
+}
 
 /** Returns the kinds of writes that take one statement. */
 export function recordKinds(resource: Resource) {
   const { table } = resource;
   const creation: WriteKind<RowSet, Created | undefined> = {
-    statements: [creationStatement(resource)],
-    outcomes(writes, rows) {
-      const created = rows.map(writtenIn);
+    statements: { insert: insertion(resource) },
+    outcomes(writes, { insert = [] }) {
+      const created = insert.map(writtenIn);
       if (created.length > 1) created.sort((one, other) => one.id - other.id);
       const owners = resource.owner && new Set(created.map(({ rest }) => rest));
       let next = 0;
@@ -66,9 +66,9 @@ export function recordKinds(resource: Resource) {
     changes: (_, created) => (created ? [[table, created.id]] : []),
   };
   const change = (isPatch: boolean): WriteKind<RowSet, Stored | undefined> => ({
-    statements: [changeStatement(resource, isPatch)],
-    outcomes(writes, rows) {
-      const byId = writtenById(rows);
+    statements: { update: updating(resource, isPatch) },
+    outcomes(writes, { update = [] }) {
+      const byId = writtenById(update);
       return writes.map(({ rows: [row = []] }) => {
         const found = byId.get(Number(row[1]));
         return found && { text: found.rest || recordText(resource, found.id, row), tag: found.tag };
@@ -78,10 +78,10 @@ export function recordKinds(resource: Resource) {
   });
   const owned = ownedBy(resource).map((each) => [each] as const);
   const removal: WriteKind<RowSet, boolean> = {
-    statements: [removalStatement(resource), SET_TIMES],
-    outcomes(writes, rows) {
-      const byId = writtenById(rows);
-      return writes.map(({ rows: [row] }) => byId.has(Number(row?.[1])));
+    statements: { remove: deletion(resource), setTimes: SET_TIMES },
+    outcomes(writes, { remove = [] }) {
+      const ids = new Set(remove.map(({ written }) => written));
+      return writes.map(({ rows: [row] }) => ids.has(Number(row?.[1])));
     },
     changes: ({ rows: [row] }, isRemoved) =>
       isRemoved ? [[table, Number(row?.[1])], ...owned] : [],
@@ -90,89 +90,105 @@ export function recordKinds(resource: Resource) {
 }
 
 /** Returns the statement that reads columns, given as SQL by name, inside a write. */
-export function readStatement(columns: Readonly<Record<string, string>>, from: string) {
+export function readStatement(
+  named: string,
+  columns: Readonly<Record<string, string>>,
+  from: string,
+) {
   const sqls = Object.entries(columns);
+  const values = sqls.map(([name, sql]) => `${sql} AS ${name}`);
   const members = sqls.map(([name, sql]) => `'${name}', ${sql}`);
   return {
-    sql: `SELECT ${sqls.map(([name, sql]) => `${sql} AS ${name}`).join(', ')} ${from}`,
-    rows: `(SELECT json_group_array(json_object(${members.join(', ')})) ${from})`,
+    sql: `WITH ${named} SELECT ${values.join(', ')} ${from}`,
+    rows: `(WITH ${named} SELECT json_group_array(json_object(${members.join(', ')})) ${from})`,
   };
 }
 
-/** Returns the SQL of the values that a write assigns: explicit, because RETURNING has no order. */
-export function newRecord({ table }: Resource) {
-  const number = `(${LAST_NUMBER} + ${POSITION} + 1)`;
-  return { id: `(${lastIdSql(table)} + ${POSITION} + 1)`, number, tag: tagSql(number) };
+/** The SQL of the number of a change: explicit, because RETURNING has no order. */
+export const NUMBER = `(${LAST_NUMBER} + _position + 1)`;
+
+/** Returns the SQL of the id of a new record. */
+export function newIdSql({ table }: Resource): string {
+  return `${lastIdSql(table)} + _position + 1`;
 }
 
-/** Returns the SQL that creates the rows that satisfy `where`; `rows` is their FROM clause. */
-export function insertSql(resource: Resource, where: string, rows = ROWS): string {
-  const { table, owner, fields } = resource;
-  const values = Object.keys(fields).map((_, index) => member(FIRST_FIELD + index));
-  if (owner) values.unshift(OWNER);
-  const { id, number } = newRecord(resource);
+/** Returns the query for the records that rows become; `from` is its FROM clause. */
+export function newRecords(resource: Resource, from: string): string {
+  const { owner, fields } = resource;
+  const ownerId = owner ? `_owner AS ${owner.column}, ` : '';
   return `
-    INSERT INTO ${table} (${rowColumnsOf(resource).join(', ')}, number, created_at, updated_at)
-    SELECT ${id}, ${values.join(', ')}, ${number}, ${NOW}, ${NOW} FROM ${rows} WHERE ${where}`;
+    SELECT ${newIdSql(resource)} AS id, ${ownerId}${Object.keys(fields).join(', ')},
+      ${NUMBER} AS number, ${NOW} AS created_at, ${NOW} AS updated_at
+    ${from}`;
 }
 
-function creationStatement(resource: Resource) {
-  const { owner } = resource;
-  const where = ownerExistsSql(resource, OWNER);
-  const { id, tag } = newRecord(resource);
-  return {
-    sql: `${insertSql(resource, where)}
-      RETURNING ${writtenSql('id', tagSql('number'), owner?.column ?? '0')} AS written`,
-    rows: readStatement(
-      { written: writtenSql(id, tag, owner ? `(${OWNER})` : '0') },
-      `FROM ${ROWS} WHERE ${where}`,
-    ).rows,
-  };
+/** Returns the SQL that creates the records of a query. */
+export function insertSql(resource: Resource, records: string): string {
+  const columns = [...rowColumnsOf(resource), ...CHANGE_COLUMNS];
+  return `INSERT INTO ${resource.table} (${columns.join(', ')}) ${records}`;
+}
+
+function insertion(resource: Resource) {
+  const records = newRecords(resource, `FROM sent WHERE ${ownerExistsSql(resource, '_owner')}`);
+  const written = writtenSql(resource.owner?.column);
+  return reporting(createdRows(resource), insertSql(resource, records), records, written);
 }
 
 /** Returns the statement that replaces values; as a patch, only those that are given. */
-export function changeStatement(resource: Resource, isPatch: boolean, where = 'TRUE') {
-  const { table, fields } = resource;
-  const target = `${isTarget(resource)} AND ${where}`;
-  const newValues = new Map(
-    Object.keys(fields).map((column, index) => {
-      const value = member(FIRST_FIELD + index);
-      return [column, isPatch ? `coalesce(${value}, ${table}.${column})` : value];
-    }),
-  );
-  const set = [...newValues].map(([column, value]) => `${column} = ${value}`);
-  const { number, tag } = newRecord(resource);
-  const columnSql = (column: string) => newValues.get(column) ?? `${table}.${column}`;
+export function updating(
+  resource: Resource,
+  isPatch: boolean,
+  named = changedRows(resource),
+  where = 'TRUE',
+) {
+  const { table, owner, fields } = resource;
+  const values: [name: string, sql: string][] = Object.keys(fields).map((name) => [
+    name,
+    isPatch ? `coalesce(sent.${name}, ${table}.${name})` : `sent.${name}`,
+  ]);
+  values.push(['number', NUMBER]);
   // The clock may have been corrected since the record was created.
-  const updatedAt = `max(coalesce(${table}.created_at, 0), ${NOW})`;
-  const [written, foretold] = isPatch ? [recordSql(resource), recordSql(resource, columnSql)] : [];
-  return {
-    sql: `
-      UPDATE ${table} SET ${set.join(', ')}, number = ${number}, updated_at = ${updatedAt}
-      FROM ${ROWS} WHERE ${target}
-      RETURNING ${writtenSql(`${table}.id`, tagSql(`${table}.number`), written)} AS written`,
-    rows: readStatement(
-      { written: writtenSql(`${table}.id`, tag, foretold) },
-      `FROM ${ROWS} CROSS JOIN ${table} ON ${target}`,
-    ).rows,
-  };
+  values.push(['updated_at', `max(coalesce(${table}.created_at, 0), ${NOW})`]);
+  const target = `${isTarget(resource)} AND ${where}`;
+  const kept = owner ? ['id', owner.column] : ['id'];
+  const columns = [
+    ...kept.map((name) => `${table}.${name}`),
+    ...values.map(([name, sql]) => `${sql} AS ${name}`),
+  ];
+  return reporting(
+    named,
+    `UPDATE ${table} SET ${values.map(([name, sql]) => `${name} = ${sql}`).join(', ')}
+     FROM sent WHERE ${target}`,
+    `SELECT ${columns.join(', ')} FROM sent CROSS JOIN ${table} ON ${target}`,
+    writtenSql(isPatch ? recordSql(resource, String) : undefined),
+  );
 }
 
-function removalStatement(resource: Resource) {
+function deletion(resource: Resource) {
   const { table } = resource;
-  const targets = `FROM ${ROWS} CROSS JOIN ${table} ON ${isTarget(resource)}`;
-  return {
-    sql: `
-      DELETE FROM ${table} WHERE id IN (SELECT ${table}.id ${targets})
-      RETURNING ${writtenSql('id')} AS written`,
-    rows: readStatement({ written: writtenSql(`${table}.id`) }, targets).rows,
-  };
+  const records = `SELECT ${table}.id FROM sent CROSS JOIN ${table} ON ${isTarget(resource)}`;
+  const remove = `DELETE FROM ${table} WHERE id IN (${records})`;
+  return reporting(changedRows(resource), remove, records, 'id');
 }
 
 /** Returns the SQL that tests whether the current row names this record and admits its tag. */
 export function isTarget({ table, owner }: Resource): string {
-  const isOwner = owner ? ` AND ${table}.${owner.column} = ${OWNER}` : '';
-  return `${table}.id = ${ID}${isOwner} AND ${satisfiesSql(CONDITION, tagSql(`${table}.number`))}`;
+  const isOwner = owner ? ` AND ${table}.${owner.column} = sent._owner` : '';
+  const isAdmitted = satisfiesSql('sent._condition', tagSql(`${table}.number`));
+  return `${table}.id = sent._id${isOwner} AND ${isAdmitted}`;
+}
+
+/** Makes a write report `written` of the records, which a query gives as they will be. */
+function reporting(named: string, write: string, records: string, written: string) {
+  return {
+    sql: `WITH ${named} ${write} RETURNING ${written} AS written`,
+    rows: readStatement(`${named}, new AS (${records})`, { written }, 'FROM new').rows,
+  };
+}
+
+/** As one text, as the package is slow for each value; `rest` is an owner or the whole text. */
+function writtenSql(rest = "''"): string {
+  return `id || ' ' || ${tagSql('number')} || ' ' || ${rest}`;
 }
 
 function ownedBy(resource: Resource): string[] {
@@ -183,11 +199,6 @@ function ownedBy(resource: Resource): string[] {
 /** Returns the texts of the created records. */
 export function createdTexts(resource: Resource, id: number, { rows }: RowSet): string[] {
   return rows.map((row, index) => recordText(resource, id + index, row));
-}
-
-/** As one text, as the package is slow for each value; `rest` is an owner or the whole text. */
-function writtenSql(id: string, tag = "''", rest = "''"): string {
-  return `${id} || ' ' || ${tag} || ' ' || ${rest}`;
 }
 
 /** Returns what the column `written` says. */
