@@ -75,7 +75,7 @@ export function testLists(engine: Engine): void {
         const offsets = [0, 1, 2_047, 2_048, 2_049, 2_200, 2_300, sorted.length - 1, sorted.length];
         for (const offset of [...offsets, 2_000_000]) {
           if (offset < 0) continue;
-          const filters = tag ? { filters: { tagged: [tag] } } : {};
+          const filters = tag ? { filters: { tagged: tag } } : {};
           assert.deepEqual(
             await idsOf({ limit: 3, offset, order, ...filters }),
             { ids: sorted.slice(offset, offset + 3), total: sorted.length },
@@ -98,7 +98,7 @@ export function testLists(engine: Engine): void {
         // With tag 2, records are sorted for the larger limit only.
         for (const limit of [1, 100]) {
           for (const key of [-1, 0, 17, 2_000, 4_000, 9_000]) {
-            const request = { limit, order, filters: { tagged: [tag] } };
+            const request = { limit, order, filters: { tagged: tag } };
             const follows = sorted.filter(({ number }) => sign * (number - key) > 0);
             const precedes = sorted.filter(({ number }) => sign * (number - key) < 0);
             const total = sorted.length;
@@ -143,16 +143,13 @@ export function testLists(engine: Engine): void {
         ['SEARCH notes USING INTEGER PRIMARY KEY (rowid<?)'],
       ],
       [{ limit: 5, before: 9 }, ['SEARCH notes USING INTEGER PRIMARY KEY (rowid<?)']],
-      [{ limit: 5, filters: { tagged: [1] } }, ofTag()],
-      [{ limit: 5, filters: { tagged: [1] }, offset: 3_000 }, ofTag(' AND note_id>?')],
-      [
-        { limit: 5, order: '-id', filters: { tagged: [1] }, offset: 3_000 },
-        ofTag(' AND note_id<?'),
-      ],
-      [{ limit: 5, filters: { tagged: [1] }, before: 50 }, ofTag(' AND note_id<?')],
+      [{ limit: 5, filters: { tagged: 1 } }, ofTag()],
+      [{ limit: 5, filters: { tagged: 1 }, offset: 3_000 }, ofTag(' AND note_id>?')],
+      [{ limit: 5, order: '-id', filters: { tagged: 1 }, offset: 3_000 }, ofTag(' AND note_id<?')],
+      [{ limit: 5, filters: { tagged: 1 }, before: 50 }, ofTag(' AND note_id<?')],
       [{ limit: 5, filters: { taggedWithAll: [1, 2] }, after: 50 }, ofTag(' AND note_id>?')],
       [
-        { limit: 5, order: 'updated', filters: { tagged: [1] }, after: 9 },
+        { limit: 5, order: 'updated', filters: { tagged: 1 }, after: 9 },
         [...ofTag(), sort, changes('>')],
       ],
     ];
@@ -177,15 +174,15 @@ export function testLists(engine: Engine): void {
       await table.page({ limit: 5, ...request });
       return heard.reads.map((each) => each.isSlow);
     };
-    assert.deepEqual(await isSlow({ order: '-id', filters: { tagged: [1] } }), [false]);
+    assert.deepEqual(await isSlow({ order: '-id', filters: { tagged: 1 } }), [false]);
     assert.deepEqual(await isSlow({ order: 'updated' }), [false]);
     for (const request of [
       // The notes with a tag may be the last ones in this order.
-      { order: 'updated', filters: { tagged: [1] } },
+      { order: 'updated', filters: { tagged: 1 } },
       { filters: { taggedWithAll: [1, 2] } },
       { filters: { untagged: true } },
       { filters: { match: '"note"' } },
-      { filters: { updated: [0, 9] } },
+      { filters: { updated: { after: 0, before: 9 } } },
     ] as const)
       assert.deepEqual(await isSlow(request), [true], JSON.stringify(request));
   });
@@ -194,10 +191,9 @@ export function testLists(engine: Engine): void {
     const { heard, notes: noteTable, tags: tagTable } = await sharedLists();
     for (const call of [
       () => noteTable.page({ limit: 5, include: ['tag_ids', 'tags'] }),
-      () => noteTable.page({ limit: 5, filters: { tagged: ['tag 1'] } }),
+      () => noteTable.page({ limit: 5, filters: { tagged: 'tag 1' } }),
       () => tagTable.page({ limit: 5, include: ['notes_count'] }),
-      () =>
-        tagTable.page({ limit: 5, owner: 40, isOfCounterpart: true, filters: { onNote: [40] } }),
+      () => tagTable.page({ limit: 5, owner: 40, isOfCounterpart: true, filters: { onNote: 40 } }),
       () => noteTable.page({ limit: 1, id: 40, include: ['tag_ids', 'times'] }),
     ]) {
       const details = (await planOf(heard, call)).map(({ detail }) => detail);
@@ -231,7 +227,7 @@ export function testLists(engine: Engine): void {
     };
     assert.deepEqual(await columns({ fields: ['id'] }), new Set());
     const order = '-updated';
-    const filters = { tagged: [1] };
+    const filters = { tagged: 1 };
     for (const request of [
       {},
       { order },

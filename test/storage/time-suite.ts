@@ -103,9 +103,15 @@ function passes(row: Row, { created, updated, tagged, untagged }: Filters): bool
 }
 
 /** Returns the values of the filters of a list, which has one filter for a tag, one for several. */
-function valuesOf({ tagged, ...others }: Filters): Readonly<Record<string, unknown>> {
-  if (!tagged) return others;
-  return { [tagged.length > 1 ? 'taggedWithAll' : 'tagged']: tagged, ...others };
+function valuesOf({ created, updated, tagged = [], untagged }: Filters) {
+  const between = ([after, before]: Range) => ({ after, before });
+  return {
+    ...(tagged.length > 0 &&
+      (tagged.length > 1 ? { taggedWithAll: tagged } : { tagged: tagged[0] })),
+    ...(created && { created: between(created) }),
+    ...(updated && { updated: between(updated) }),
+    ...(untagged && { untagged }),
+  };
 }
 
 interface Keyed {
@@ -181,7 +187,7 @@ export function testTimes(engine: Engine): void {
       updated: Range,
       expected: readonly number[],
     ) => {
-      const request = { limit: 3, order, filters: { updated }, fields: ['id'] };
+      const request = { limit: 3, order, filters: valuesOf({ updated }), fields: ['id'] };
       const page = await tableOf(notes, database).page(request);
       const found = JSON.parse(`[${page?.items}]`).map(({ id }: Keyed) => id);
       assert.deepEqual(found, expected, `${order} ${updated}`);
@@ -268,7 +274,7 @@ export function testTimes(engine: Engine): void {
       ['created', 'updated', [...byId, SORT, ...byNumber]],
       ['updated', 'id', [...byNumber, SORT, ...byId]],
     ] as const) {
-      const filters = { [name]: [5, 9] };
+      const filters = valuesOf({ [name]: [5, 9] });
       const plan = await planOf(heard, () => table.page({ limit: 5, order, filters }));
       // Besides the sort, there is a walk in the order of the other key, which uses both bounds.
       const isApart = plan.some(({ detail }) => /^SEARCH note_\w+$/.test(detail));

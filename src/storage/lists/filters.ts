@@ -11,7 +11,7 @@ const MAX_TIME_MS = 8.64e15;
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** Returns the SQL of the value of a filter; `path` leads to a part of it, such as `[0]`. */
+/** Returns the SQL of the value of a filter; `path` leads to a part of it, such as `.after`. */
 export type FilterValue = (path?: string) => string;
 
 /** A filter of the lists of one resource. */
@@ -92,16 +92,16 @@ function timeFilter({ table, numberBlocks }: Resource, name: 'created' | 'update
       const timeAt = (end: string) => parseTime(String(parameters[`${name}_${end}`]));
       const [after, before] = [timeAt('after')?.floor, timeAt('before')?.ceiling];
       if (after === undefined && before === undefined) return undefined;
-      return [after ?? -MAX_TIME_MS, before ?? MAX_TIME_MS];
+      return { after: after ?? -MAX_TIME_MS, before: before ?? MAX_TIME_MS };
     },
-    condition: (_, value) => `${at} > ${value('[0]')} AND ${at} < ${value('[1]')}`,
+    condition: (_, value) => `${at} > ${value('.after')} AND ${at} < ${value('.before')}`,
     readsRecord: true,
     isSlow: () => true,
     ...(numberBlocks && {
       bounds: {
         key: name === 'created' ? 'id' : 'number',
-        isInside: (value) => `${from} > ${value('[0]')} AND ${to} < ${value('[1]')}`,
-        isOutside: (value) => `${to} <= ${value('[0]')} OR ${from} >= ${value('[1]')}`,
+        isInside: (value) => `${from} > ${value('.after')} AND ${to} < ${value('.before')}`,
+        isOutside: (value) => `${to} <= ${value('.after')} OR ${from} >= ${value('.before')}`,
       },
     }),
   };
@@ -110,7 +110,7 @@ function timeFilter({ table, numberBlocks }: Resource, name: 'created' | 'update
 /** The notes with one tag, with all of several (by id or name), or with none. */
 function tagFilters(): Record<string, Filter> {
   const tagsIn = ({ tag_id = [], tag = [] }: Parameters) => [tag_id, tag].flat();
-  const idOf = (value: FilterValue) => tagIdSql(value('[0]'));
+  const idOf = (value: FilterValue) => tagIdSql(value());
   // Materialized, so that JSON is not parsed and names are not looked up again for each record.
   const withIds = (value: FilterValue) => `
     WITH wanted (id) AS MATERIALIZED
@@ -130,7 +130,7 @@ function tagFilters(): Record<string, Filter> {
   });
   return {
     tagged: {
-      value: (parameters) => (tagsIn(parameters).length === 1 ? tagsIn(parameters) : undefined),
+      value: (parameters) => (tagsIn(parameters).length > 1 ? undefined : tagsIn(parameters)[0]),
       condition: (note, value) => hasTag(note, idOf(value)),
       isSlow: isByChange,
       source: {
@@ -168,12 +168,12 @@ function hasTag(note: string, tag: string): string {
 
 /** The tags on a note. */
 const onNote: Filter = {
-  value: ({ note_id }) => note_id,
-  condition: (tag, value) => hasTag(value('[0]'), tag),
+  value: ({ note_id }) => [note_id].flat()[0],
+  condition: (tag, value) => hasTag(value(), tag),
   isSlow: isByChange,
   source: {
     table: 'note_tags',
     id: 'note_tags.tag_id',
-    where: (value) => `note_tags.note_id = ${value('[0]')}`,
+    where: (value) => `note_tags.note_id = ${value()}`,
   },
 };

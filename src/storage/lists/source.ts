@@ -1,78 +1,77 @@
 // Where the records of a list come from in SQL: the source of a filter, or a walk of all.
 import { counterpartOf } from '../../resources/note-tags.ts';
-import { BLOCK_BITS, type Resource } from '../../resources/resource.ts';
+import type { Resource } from '../../resources/resource.ts';
 import { ownerExistsSql } from '../records/text.ts';
-import { type Filter, type FilterValue, filtersOf } from './filters.ts';
+import {
+  blocksBy,
+  type Counts,
+  indexBy,
+  type Key,
+  TimeBlocks,
+  totalSql,
+  type UsedFilter,
+} from './blocks.ts';
+import { type Filter, filtersOf } from './filters.ts';
 import type { Shape } from './request.ts';
 
-/** The column that orders a list. */
-type Key = 'id' | 'number';
-
-interface Source {
+/** Records of a list, perhaps walked block by block. */
+interface Records {
   readonly from: string;
   /** A FROM clause that gives only the ids. */
   readonly ids: string;
   readonly id: string;
   readonly where: string;
-  /** The SQL of the block of a record, if the records are walked block by block. */
-  readonly block?: string | undefined;
+  readonly hasBlocks?: boolean;
 }
 
-/** A source of the records of a page, in the order of `key`. */
-export interface PageSource extends Source {
-  readonly key: string;
-  /** The SQL of whether this source gives the records. */
-  readonly isChosen: string;
+/** A named query of records. It has the columns of their table, `sort_key` and perhaps `block`. */
+export interface RecordQuery {
+  readonly name: string;
+  readonly sql: string;
+  readonly hasBlocks: boolean;
   /** Whether SQLite sorts the keys, and reads only the records of the page. */
   readonly isSorted: boolean;
 }
 
 /** Counts of the records that a source finds, in each block of a key. */
-interface Blocks {
+interface KnownCounts extends Counts {
   readonly key: Key;
-  readonly table: string;
-  readonly where: string;
-  /** The table of their sum. */
+  /** The query of their sum. */
   readonly sum: string;
   /** Whether these are all records of the list and no others. */
   readonly isExact: boolean;
 }
 
-/** The table of the number of all records. */
+/** The query of the number of all records. */
 export const EVERYTHING = 'everything';
 
 /** The most records to sort, by the key that finds them: it takes a few ms. Tests change it. */
 export const SORT_LIMITS = { id: 16_384, number: 16_384 };
 
-/** The greatest integer of SQLite: another program may have stored any time. */
-const MAX_INTEGER = '9223372036854775807';
-
-type UsedFilter = Filter & { readonly sql: FilterValue };
-
 /** The records of the list of one request. */
-export class ListSource {
+export class List {
   readonly resource: Resource;
   readonly shape: Shape;
   readonly #index: number;
+  readonly #suffix: string;
   readonly #key: Key;
   readonly #filters: readonly UsedFilter[];
   readonly #finder: UsedFilter | undefined;
-  /** The filters whose bounds exclude whole blocks; none if another filter finds the records. */
-  readonly #bounded: readonly UsedFilter[];
-  /** Counts of the records that the first source finds, if any are kept. */
-  readonly #counts: Blocks | undefined;
+  /** The blocks that filters by time exclude, unless another filter finds the records. */
+  readonly #blocks: TimeBlocks | undefined;
+  readonly #counts: KnownCounts | undefined;
   /** The same records, found by their times, which may exclude more than the finder does. */
-  readonly #byTimes: ListSource | undefined;
-  readonly #isChosen: string;
+  readonly #byTimes: List | undefined;
 
   /**
-   * `index` is that of the request in the parameter of the statement, `ifByTimes` the SQL of
-   * whether times find the records, even if another filter can.
+   * `index` is that of the request in the parameter of the statement. With `isByTimes`, times find
+   * the records, even if another filter can.
    */
-  constructor(resource: Resource, shape: Shape, index: number, ifByTimes?: string) {
+  constructor(resource: Resource, shape: Shape, index: number, isByTimes = false) {
     this.resource = resource;
     this.shape = shape;
     this.#index = index;
+    this.#suffix = isByTimes ? `by_times_${index}` : `${index}`;
     // The key of a single record makes its tag.
     this.#key = shape.order.endsWith('id') && !shape.isOne ? 'id' : 'number';
     this.#filters = Object.entries(filtersOf(resource))
@@ -81,68 +80,73 @@ export class ListSource {
         ...filter,
         sql: (path = '') => this.value(`filters.${name}${path}`),
       }));
-    const bounded = this.#filters.filter(({ bounds }) => bounds);
-    this.#finder = ifByTimes ? undefined : this.#filters.find(({ source }) => source);
-    this.#bounded = this.#finder ? [] : bounded;
-    this.#counts = this.#findCounts();
+    const timed = this.#filters.filter(({ bounds }) => bounds);
+    this.#finder = isByTimes ? undefined : this.#filters.find(({ source }) => source);
+    if (!this.#finder && timed.length > 0)
+      this.#blocks = new TimeBlocks(resource, timed, this.#key, this.#suffix);
+    this.#counts = this.#findCounts(timed.length);
     const { condition, source } = this.#finder ?? {};
-    const choice = `(SELECT is_by_times FROM choice_${index})`;
-    if (condition && source?.counts && bounded.length > 0)
-      this.#byTimes = new ListSource(resource, shape, index, choice);
-    this.#isChosen = ifByTimes ?? (this.#byTimes ? `NOT ${choice}` : 'TRUE');
+    if (condition && source?.counts && timed.length > 0)
+      this.#byTimes = new List(resource, shape, index, true);
   }
 
   /** Returns the SQL of a value of the request. */
   value(name: string): string {
-    return `(?1 ->> '$[${this.#index}].${name}')`;
+    return `?1 ->> '$[${this.#index}].${name}'`;
   }
 
-  /** Returns the only source, or the first of two. */
-  first(): Source {
+  /** Returns the records as the finder or the times find them. */
+  found(): Records {
     const { table } = this.resource;
     const { source, sql } = this.#finder ?? {};
-    if (!source || !sql) return this.#walk(this.#boundedKey);
+    if (!source || !sql) return this.#walk(this.#blocks?.key);
     const from = `${source.table} CROSS JOIN ${table} ON ${table}.id = ${source.id}`;
     const where = [source.where(sql), ...this.#conditions(source.id, this.#finder)].join(' AND ');
     const readsRecord = this.#filters.some((filter) => filter.readsRecord);
     return { from, ids: readsRecord ? from : source.table, id: source.id, where };
   }
 
-  /** Returns sources of which one is chosen: records to sort if they are few, or walks in order. */
-  each(): readonly PageSource[] {
-    const first = this.first();
-    const key = this.#key === 'id' ? first.id : `${this.resource.table}.number`;
-    const isChosen = this.#isChosen;
+  /** Returns queries of which one is chosen: records to sort if they are few, or walks in order. */
+  each(): readonly RecordQuery[] {
+    const { table } = this.resource;
+    const found = this.found();
+    const key = this.#key === 'id' ? found.id : `${table}.number`;
+    const named = (name: string, records: Records, isSorted = false): RecordQuery => {
+      const { from, where } = records;
+      const hasBlocks = !isSorted && records.hasBlocks === true;
+      const columns = `${table}.*, ${key} AS sort_key${hasBlocks ? ', block' : ''}`;
+      const sql = `SELECT ${columns} FROM ${from} WHERE ${where}`;
+      return { name: `${name}_${this.#suffix}`, sql, hasBlocks, isSorted };
+    };
     const others = this.#byTimes?.each() ?? [];
-    const few = this.#few();
-    if (!few) return [{ ...first, key, isChosen, isSorted: false }, ...others];
-    const [isFew, isMany] = [`(${isChosen} AND ${few})`, `(${isChosen} AND NOT ${few})`];
-    const walk = this.#walk(this.#key, indexBy(this.resource.table, this.#key));
-    return [
-      { ...first, block: undefined, key, isChosen: isFew, isSorted: !this.#finder },
-      { ...walk, key, isChosen: isMany, isSorted: false },
-      ...others,
-    ];
+    if (!this.#areFew()) return [named('listed', found), ...others];
+    const few = named('few', found, !this.#finder);
+    return [few, named('many', this.#walk(this.#key, indexBy(table, this.#key))), ...others];
   }
 
-  /** Returns the table of the sum of the counts; none without counts, or if it is EVERYTHING. */
-  tables(): string[] {
-    const counts = this.#counts;
-    if (!counts || counts.sum === EVERYTHING) return [];
-    const byKey = totalSql(counts);
-    const own = `${counts.sum} (total) AS MATERIALIZED (${byKey})`;
-    if (this.#byTimes) {
-      const isByTimes = `(${this.#byTimes.#boundedSql()}) < (SELECT total FROM ${counts.sum})`;
-      const choice = `choice_${this.#index} (is_by_times) AS MATERIALIZED (SELECT ${isByTimes})`;
-      return [own, choice, ...this.#byTimes.tables()];
-    }
-    if (this.#bounded.length < 2) return [own];
-    const byOrder = totalSql({ table: this.#countBounded(this.#key), where: 'TRUE' });
-    const isNarrow = `${this.#partlyInSql(counts.key)} < ${this.#partlyInSql(this.#key)}`;
+  /** Returns the SQL of what `sqlOf` returns for the query that is chosen. */
+  chosen(sqlOf: (query: RecordQuery) => string): string {
+    const queries = this.each();
+    if (queries.length === 1) return queries.map(sqlOf).join();
+    const cases = queries.map((query) => `WHEN '${query.name}' THEN ${sqlOf(query)}`);
+    return `CASE (SELECT query FROM choice_${this.#index}) ${cases.join(' ')} END`;
+  }
+
+  /** Returns a limit in SQL that is 0 unless this query is chosen. */
+  ifChosen({ name }: RecordQuery, limit: string): string {
+    if (this.each().length === 1) return limit;
+    return `iif((SELECT query FROM choice_${this.#index}) = '${name}', ${limit}, 0)`;
+  }
+
+  /** Returns the named queries: counts, the name of the query that is chosen, and all of these. */
+  queries(): string[] {
+    const queries = this.shape.order === 'rank' ? [] : this.each();
+    const choice = `choice_${this.#index} (query) AS MATERIALIZED (SELECT ${this.#choice()})`;
     return [
-      `${counts.sum} (total, is_narrow) AS MATERIALIZED (
-        SELECT iif(is_narrow, (${byKey}), (${byOrder})), is_narrow
-        FROM (SELECT ${isNarrow} AS is_narrow))`,
+      ...this.#countQueries(),
+      ...(this.#byTimes ? this.#byTimes.#countQueries() : []),
+      ...(queries.length > 1 ? [choice] : []),
+      ...queries.map(({ name, sql }) => `${name} AS NOT MATERIALIZED (${sql})`),
     ];
   }
 
@@ -152,14 +156,16 @@ export class ListSource {
     if (this.#counts?.isExact) return `SELECT total FROM ${this.#counts.sum}`;
     if (filter?.countOthers && !second && !this.resource.owner)
       return `SELECT (SELECT total FROM ${EVERYTHING}) - (${filter.countOthers})`;
-    const { ids, where } = this.first();
+    const { ids, where } = this.found();
     const count = `SELECT count(*) FROM ${ids} WHERE ${where}`;
     if (!this.#byTimes) return count;
-    return `SELECT iif(${this.#isChosen}, (${count}), (${this.#byTimes.total()}))`;
+    const names = this.#byTimes.each().map(({ name }) => `'${name}'`);
+    const isByTimes = `(SELECT query FROM choice_${this.#index}) IN (${names.join(', ')})`;
+    return `SELECT iif(${isByTimes}, (${this.#byTimes.total()}), (${count}))`;
   }
 
   /** Returns the counts that lead to the block of any offset; undefined if there are none. */
-  blocks(): Blocks | undefined {
+  counts(): Counts | undefined {
     return this.#counts?.isExact && this.#counts.key === this.#key ? this.#counts : undefined;
   }
 
@@ -172,97 +178,67 @@ export class ListSource {
       : ownerExistsSql(this.resource, owner);
   }
 
-  /** The key in whose blocks the filtered times differ least; of two, not the key of the order. */
-  get #boundedKey(): Key | undefined {
-    const keys = this.#bounded.map(({ bounds }) => bounds?.key);
-    return keys.find((key) => key !== this.#key) ?? keys[0];
+  #countQueries(): string[] {
+    if (this.#blocks) return this.#blocks.queries();
+    if (!this.#counts || this.#counts.sum === EVERYTHING) return [];
+    return [`${this.#counts.sum} (total) AS MATERIALIZED (${totalSql(this.#counts)})`];
   }
 
-  /** Returns the SQL of the number of records in blocks that the bounds do not exclude. */
-  #boundedSql(): string {
-    const table = blocksBy(this.resource, this.#boundedKey ?? 'id');
-    return totalSql({ table, where: `(${this.#isOutside}) IS NOT TRUE` });
+  /** Returns the SQL of the name of the query that gives the records. */
+  #choice(): string {
+    const areFew = this.#areFew();
+    const [first, second] = this.each();
+    const own = areFew ? `iif(${areFew}, '${first?.name}', '${second?.name}')` : `'${first?.name}'`;
+    if (!this.#byTimes) return own;
+    const excludeMore = `(${this.#byTimes.#blocks?.mostRecords()})
+      < (SELECT total FROM ${this.#counts?.sum})`;
+    return `iif(${excludeMore}, ${this.#byTimes.#choice()}, ${own})`;
   }
 
-  /** Returns the SQL of whether the first of two sources is chosen; undefined if there is one. */
-  #few(): string | undefined {
+  /** Returns the SQL of whether to sort what is found; undefined if it is found in order. */
+  #areFew(): string | undefined {
     const { key = this.#key, sum } = this.#counts ?? {};
     if (this.#filters.length === 0 || key === this.#key) return undefined;
-    const total = `(SELECT total FROM ${sum})`;
-    const isNarrow = this.#bounded.length < 2 ? 'TRUE' : `(SELECT is_narrow FROM ${sum})`;
-    if (!this.#finder) return `(${total} <= ${SORT_LIMITS[key]} AND ${isNarrow})`;
+    if (this.#blocks) return `(SELECT total <= ${SORT_LIMITS[key]} AND is_narrow FROM ${sum})`;
+    const all = `(SELECT total FROM ${EVERYTHING})`;
     // Sorting reads all tagged notes; walking reads total / tagged notes for each found one.
-    return `(${total} * ${total} < (SELECT total FROM ${EVERYTHING}) * ${this.value('limit')})`;
+    return `(SELECT total * total < ${all} * ${this.value('limit')} FROM ${sum})`;
   }
 
-  #findCounts(): Blocks | undefined {
+  #findCounts(timed: number): KnownCounts | undefined {
     const { owner, numberBlocks } = this.resource;
-    const ownSum = `${this.#bounded.length > 0 ? 'bounded' : 'counted'}_${this.#index}`;
+    const sum = `counted_${this.#suffix}`;
     if (this.#filters.length === 0) {
       const key = numberBlocks ? this.#key : 'id';
       const table = blocksBy(this.resource, key);
       const where = owner ? `${owner.column} = ${this.value('owner')}` : 'TRUE';
-      return { key, table, where, sum: owner ? ownSum : EVERYTHING, isExact: true };
+      return { key, table, where, sum: owner ? sum : EVERYTHING, isExact: true };
     }
     const { source: { counts, isCounted = false } = {}, sql } = this.#finder ?? {};
     if (counts && sql) {
       const isExact = isCounted && this.#filters.length === 1;
-      return { key: 'id', table: counts.table, where: counts.where(sql), sum: ownSum, isExact };
+      return { key: 'id', table: counts.table, where: counts.where(sql), sum, isExact };
     }
-    const key = this.#boundedKey;
-    const isExact = this.#bounded.length === this.#filters.length;
-    return key && { key, table: this.#countBounded(key), where: 'TRUE', sum: ownSum, isExact };
+    if (!this.#blocks) return undefined;
+    const { key } = this.#blocks;
+    const isExact = timed === this.#filters.length;
+    return { ...this.#blocks.counts(), key, sum: this.#blocks.sum, isExact };
   }
 
-  /** Counts one by one only in blocks that the bounds neither exclude nor include as a whole. */
-  #countBounded(key: Key): string {
-    const { table } = this.resource;
-    const conditions = this.#bounded.map(({ condition, sql }) => condition?.('', sql));
-    return `
-      (SELECT block, CASE WHEN ${this.#isInside} THEN count
-                          WHEN ${this.#isOutside} THEN 0
-                          ELSE (SELECT count(*) FROM ${table} ${indexBy(table, key)}
-                                WHERE ${isInBlock(table, key)} AND ${conditions.join(' AND ')})
-                     END AS count
-       FROM ${blocksBy(this.resource, key)})`;
-  }
-
-  /** Returns the SQL of the number of records in blocks of which only a part may be wanted. */
-  #partlyInSql(key: Key): string {
-    return `(SELECT coalesce(sum(count), 0) FROM ${blocksBy(this.resource, key)}
-      WHERE (${this.#isInside}) IS NOT TRUE AND (${this.#isOutside}) IS NOT TRUE)`;
-  }
-
-  get #isInside(): string {
-    return this.#bounded.map(({ bounds, sql }) => bounds?.isInside(sql)).join(' AND ');
-  }
-
-  get #isOutside(): string {
-    return this.#bounded.map(({ bounds, sql }) => `(${bounds?.isOutside(sql)})`).join(' OR ');
-  }
-
-  /** Walks the blocks of `key` that the bounds do not exclude or, without bounds, all records. */
-  #walk(key: Key | undefined, index = ''): Source {
+  /** Walks the blocks of `key` that may have records of the list; without blocks, all records. */
+  #walk(key: Key | undefined, index = ''): Records {
     const { table } = this.resource;
     const id = `${table}.id`;
-    const where = this.#conditions(id).join(' AND ') || 'TRUE';
-    if (!key || !this.#boundedKey) return { from: `${table} ${index}`, ids: table, id, where };
-    const blocks = blocksBy(this.resource, key);
-    const from = `${blocks} CROSS JOIN ${table} ${indexBy(table, key)} ON ${isInBlock(table, key)}`;
-    const isSkipped = key === this.#boundedKey ? this.#isOutside : this.#isApart(key);
-    const isWanted = `(${isSkipped}) IS NOT TRUE AND ${where}`;
-    return { from, ids: from, id, where: isWanted, block: `${blocks}.block` };
-  }
-
-  /** Also skips blocks whose times overlap no block of the other key that may have a match. */
-  #isApart(key: Key): string {
-    const [name, others]: [string, Key] = key === 'id' ? ['created', 'number'] : ['updated', 'id'];
-    const ofOthers = (bound: string) =>
-      `(SELECT ${bound} FROM ${blocksBy(this.resource, others)}
-        WHERE (${this.#isOutside}) IS NOT TRUE)`;
-    return `${this.#isOutside}
-      OR ${name}_to < ${ofOthers(`min(coalesce(${name}_from, -${MAX_INTEGER}))`)}
-      OR ${name}_from > ${ofOthers(`max(coalesce(${name}_to, ${MAX_INTEGER}))`)}`;
+    const conditions = this.#conditions(id);
+    if (!key || !this.#blocks)
+      return {
+        from: `${table} ${index}`,
+        ids: table,
+        id,
+        where: conditions.join(' AND ') || 'TRUE',
+      };
+    const { from, where } = this.#blocks.walk(key);
+    return { from, ids: from, id, where: [where, ...conditions].join(' AND '), hasBlocks: true };
   }
 
   #conditions(id: string, without?: Filter): string[] {
@@ -274,22 +250,4 @@ export class ListSource {
       ...filters.flatMap(({ condition, sql }) => condition?.(id, sql) ?? []),
     ];
   }
-}
-
-/** Returns the SQL of a sum of block counts. */
-export function totalSql({ table, where }: Pick<Blocks, 'table' | 'where'>): string {
-  return `SELECT coalesce(sum(count), 0) AS total FROM ${table} WHERE ${where}`;
-}
-
-function blocksBy({ blocks, numberBlocks = blocks }: Resource, key: Key): string {
-  return key === 'id' ? blocks : numberBlocks;
-}
-
-function indexBy(table: string, key: Key): string {
-  return key === 'id' ? 'NOT INDEXED' : `INDEXED BY ${table}_by_number`;
-}
-
-function isInBlock(table: string, key: Key): string {
-  const ofRecord = `${table}.${key}`;
-  return `${ofRecord} >= block << ${BLOCK_BITS} AND ${ofRecord} < (block + 1) << ${BLOCK_BITS}`;
 }

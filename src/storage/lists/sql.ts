@@ -3,8 +3,9 @@ import { BLOCK_BITS, type Resource, type SearchTables } from '../../resources/re
 import { LAST_NUMBER, listTagSql, tagSql } from '../numbers.ts';
 import { satisfiesSql } from '../records/condition.ts';
 import { type Member, membersIn, membersSql } from '../records/members.ts';
+import { totalSql } from './blocks.ts';
 import { MAX_KEY, type Shape } from './request.ts';
-import { EVERYTHING, ListSource, type PageSource, totalSql } from './source.ts';
+import { EVERYTHING, List, type RecordQuery } from './source.ts';
 
 /** Returns the SQL of `count` pages; in a row, `request` is the index of its request. */
 export function listSql(
@@ -14,15 +15,16 @@ export function listSql(
   isConditional: boolean,
 ): string {
   const pages = Array.from({ length: count }, (_, index) => {
-    return new PageSql(new ListSource(resource, shape, index), index, isConditional);
+    return new PageSql(new List(resource, shape, index), index, isConditional);
   });
   const everything = totalSql({ table: resource.blocks, where: 'TRUE' });
-  const tables = [
+  const queries = [
     `state (tag, is_current) AS MATERIALIZED (${stateQuery(resource, shape)})`,
     `${EVERYTHING} (total) AS MATERIALIZED (${everything})`,
-    ...pages.flatMap((page) => page.tables()),
+    ...pages.flatMap((page) => page.queries()),
   ];
-  return `WITH ${tables.join(',')} ${pages.map((page) => page.select()).join(' UNION ALL ')}`;
+  const rows = pages.map((page) => page.select()).join('\nUNION ALL ');
+  return `WITH ${queries.join(',\n')}\n${rows}`.replaceAll(/\s*\n\s*/g, '\n');
 }
 
 /** The tag of a search names the last change in the index, so it never stands for a later state. */
@@ -34,202 +36,191 @@ function stateQuery(resource: Resource, { isSearch }: Shape): string {
 }
 
 class PageSql {
-  readonly #source: ListSource;
+  readonly #list: List;
   readonly #index: number;
-  readonly #isConditional: boolean;
   readonly #members: readonly Member[];
+  /** Whether the client has this state already, so that the page needs no records. */
+  readonly #isKnown: string | undefined;
+  /** Rows before a key are in the reverse order. */
+  readonly #isRising: boolean;
 
-  constructor(source: ListSource, index: number, isConditional: boolean) {
-    this.#source = source;
-    this.#members = membersIn(source.resource, source.shape);
+  constructor(list: List, index: number, isConditional: boolean) {
+    this.#list = list;
     this.#index = index;
-    this.#isConditional = isConditional;
+    this.#members = membersIn(list.resource, list.shape);
+    if (isConditional) this.#isKnown = satisfiesSql(list.value('known'), '(SELECT tag FROM state)');
+    this.#isRising = list.shape.order.startsWith('-') === (list.shape.position === 'before');
   }
 
-  /** Returns what the page needs: its first block, its number of links, the ids of a large page. */
-  tables(): string[] {
-    const { position, order } = this.#source.shape;
-    const tables = this.#source.tables();
-    const blocks = this.#source.blocks();
-    if (position === 'deep' && blocks) {
+  /** Returns the named queries: those of the list, its first block, the ids of a large page. */
+  queries(): string[] {
+    const { position, order, isLarge } = this.#list.shape;
+    const queries = this.#list.queries();
+    const counts = this.#list.counts();
+    if (position === 'deep' && counts) {
       const [direction, first] = order.startsWith('-') ? ['DESC', 'max'] : ['ASC', 'min'];
       // SQLite takes `before` from the row of the minimum or maximum.
-      tables.push(`block_${this.#index} (block, before) AS MATERIALIZED (
+      queries.push(`block_${this.#index} (block, before) AS MATERIALIZED (
         SELECT ${first}(block), before FROM (
           SELECT block, count, sum(count) OVER (ORDER BY block ${direction}) - count AS before
-          FROM ${blocks.table} WHERE ${blocks.where})
-        WHERE before + count > ${this.#source.value('offset')})`);
+          FROM ${counts.table} WHERE ${counts.where})
+        WHERE before + count > ${this.#list.value('offset')})`);
     }
-    if (this.#source.shape.isLarge)
-      tables.push(`found (id, key) AS MATERIALIZED (
-        SELECT id, key FROM (${this.#rows()}) ${this.#reversed()})`);
-    return tables;
+    if (isLarge)
+      queries.push(`found (id, sort_key) AS MATERIALIZED (
+        SELECT id, sort_key FROM (${this.#rows()}) ${this.#inOrder()})`);
+    return queries;
   }
 
   /** Returns the query for the row of the page; rows with the records of a large page follow. */
   select(): string {
-    const { isOne, isLarge } = this.#source.shape;
+    const { resource, shape } = this.#list;
     const unlessKnown = (sql: string) =>
-      this.#isConditional ? `iif(${this.#isKnown()}, NULL, ${sql})` : sql;
-    const total = isOne ? '1' : `(${this.#source.total()})`;
+      this.#isKnown ? `iif(${this.#isKnown}, NULL, ${sql})` : sql;
+    const [low, high] = this.#ends();
     const page = `
       SELECT ${this.#index} AS request, ${this.#tag()} AS tag,
-        (SELECT is_current FROM state) AS is_current, ${this.#source.exists()} AS owner_exists,
-        ${unlessKnown(total)} AS total, ${unlessKnown('items')} AS items, count, low, high
-      FROM (SELECT ${isLarge ? "''" : this.#texts()} AS items, count(*) AS count,
-              min(key) AS low, max(key) AS high
-            FROM (${isLarge ? 'found' : this.#rows()}) AS ${this.#source.resource.table})`;
-    const withEdges = this.#hasKeys ? this.#withEdges(page) : page;
-    return isLarge ? `${withEdges} UNION ALL ${this.#largeRecords()}` : withEdges;
+        (SELECT is_current FROM state) AS is_current, ${this.#list.exists()} AS owner_exists,
+        ${unlessKnown(shape.isOne ? '1' : `(${this.#list.total()})`)} AS total,
+        ${unlessKnown('items')} AS items, count, ${low} AS low, ${high} AS high
+      FROM (SELECT ${shape.isLarge ? "''" : this.#texts()} AS items, count(*) AS count,
+              min(sort_key) AS low, max(sort_key) AS high
+            FROM (${shape.isLarge ? 'found' : this.#rows()}) AS ${resource.table})`;
+    const row = this.#hasKeys ? this.#withNeighbours(page) : page;
+    return shape.isLarge ? `${row} UNION ALL ${this.#largeRecords()}` : row;
   }
 
   /** The tag of a list or, of a single record that depends on no other, its own. */
   #tag(): string {
-    const isOwn = this.#source.shape.isOne && !this.#members.some((each) => each.dependsOnOthers);
+    const isOwn = this.#list.shape.isOne && !this.#members.some((each) => each.dependsOnOthers);
     return isOwn ? tagSql('low') : '(SELECT tag FROM state)';
   }
 
   #texts(): string {
-    const separator = this.#source.shape.asLines ? 'char(10)' : "','";
+    const separator = this.#list.shape.asLines ? 'char(10)' : "','";
     // The aggregate keeps the order of the subquery; an ORDER BY argument would sort again. Unlike
     // json_group_array, it ends as soon as the text exceeds the limit of the statement.
-    return `coalesce(group_concat(${this.#record()}, ${separator} ${this.#reversed()}), '')`;
+    return `coalesce(group_concat(${this.#record()}, ${separator} ${this.#inOrder()}), '')`;
   }
 
   #record(): string {
-    const { table } = this.#source.resource;
+    const { table } = this.#list.resource;
     return `json_object(${membersSql(this.#members, (column) => `${table}.${column}`)})`;
   }
 
   /** Returns only what the records need: SQLite sorts all columns of a subquery. */
   #columns(): string {
-    const { table } = this.#source.resource;
+    const { resource, shape } = this.#list;
     const columns = this.#members.flatMap((member) => member.columns);
-    const needed = this.#source.shape.isLarge ? ['id'] : new Set(columns);
-    return [...needed].map((column) => `${table}.${column}`).join(', ');
+    const needed = shape.isLarge ? ['id'] : new Set(columns);
+    return [...needed].map((column) => `${resource.table}.${column}`).join(', ');
   }
 
   /** One row for each record, as bytes: they need no encoding on their way to the socket. */
   #largeRecords(): string {
-    const { table } = this.#source.resource;
-    const record = this.#record();
+    const { table } = this.#list.resource;
+    const record = `CAST(${this.#record()} AS BLOB)`;
     const others = this.#hasKeys ? ', NULL, NULL' : '';
     return `
-      SELECT ${this.#index}, NULL, NULL, NULL, NULL, CAST(${record} AS BLOB), 1, NULL, NULL${others}
+      SELECT ${this.#index}, NULL, NULL, NULL, NULL, ${record}, 1, NULL, NULL${others}
       FROM found CROSS JOIN ${table} ON ${table}.id = found.id`;
   }
 
   /** Orders records that were found in the reverse order. */
-  #reversed(): string {
-    const { position, order } = this.#source.shape;
-    return position === 'before' ? `ORDER BY key ${order.startsWith('-') ? 'DESC' : ''}` : '';
-  }
-
-  /** Whether the client has this state already, so that the page needs no records. */
-  #isKnown(): string {
-    return satisfiesSql(this.#source.value('known'), '(SELECT tag FROM state)');
+  #inOrder(): string {
+    const { position, order } = this.#list.shape;
+    return position === 'before' ? `ORDER BY sort_key ${order.startsWith('-') ? 'DESC' : ''}` : '';
   }
 
   /** Whether links to the neighbours begin at keys; those by rank, or by offset and id, do not. */
   get #hasKeys(): boolean {
-    const { order, position, isSearch } = this.#source.shape;
+    const { order, position, isSearch } = this.#list.shape;
     if (order === 'rank') return false;
     return isSearch || order !== 'id' || position === 'after' || position === 'before';
   }
 
-  /** Adds whether there are records beyond the keys of a page. */
-  #withEdges(page: string): string {
-    const { position, order } = this.#source.shape;
-    const key = this.#source.value('key');
-    const isAtLowEnd = (position === 'before') !== order.startsWith('-');
-    // An empty page lies beside its key or, at an offset, at the end of the list.
-    const [low, high] = isAtLowEnd
-      ? ['low', `coalesce(high, max(${key} - 1, 0), 0)`]
-      : [`coalesce(low, min(${key} + 1, ${MAX_KEY}), ${MAX_KEY})`, 'high'];
-    // From the page on, so that a record nearby is found without reading those at the far end.
-    const exists = (operator: '<' | '>', end: string) =>
-      this.#source
-        .each()
-        .map((source) => {
-          const order = source.isSorted ? '' : orderBy(source, operator === '>');
-          return `
-            (${source.isChosen} AND (SELECT 1 FROM ${source.from} WHERE ${source.where}
-              AND ${isBeyond(source, operator, end)} ${order} LIMIT 1) IS NOT NULL)`;
-        })
-        .join(' OR ');
-    return `
-      SELECT *, ${exists('<', 'page.low')} AS has_lower, ${exists('>', 'page.high')} AS has_higher
-      FROM (SELECT request, tag, is_current, owner_exists, total, items, count,
-              ${low} AS low, ${high} AS high FROM (${page})) AS page`;
+  /** Returns the keys at the ends. An empty page lies beside its key or at the end of the list. */
+  #ends(): [low: string, high: string] {
+    if (!this.#hasKeys) return ['low', 'high'];
+    const key = this.#list.value('key');
+    return this.#isRising
+      ? [`coalesce(low, min(${key} + 1, ${MAX_KEY}), ${MAX_KEY})`, 'high']
+      : ['low', `coalesce(high, max(${key} - 1, 0), 0)`];
   }
 
-  /** Rows before a key are in the reverse order. */
+  /** Adds whether there are records beyond the keys of a page. */
+  #withNeighbours(page: string): string {
+    // From the page on, so that a record nearby is found without reading those at the far end.
+    const find = (operator: '<' | '>', end: string) => (query: RecordQuery) =>
+      `
+      (SELECT 1 FROM ${query.name} WHERE ${isBeyond(query, operator, end)}
+       ${query.isSorted ? '' : orderBy(query, operator === '>')} LIMIT 1)`;
+    const lower = this.#list.chosen(find('<', 'page.low'));
+    const higher = this.#list.chosen(find('>', 'page.high'));
+    return `SELECT *, ${lower} AS has_lower, ${higher} AS has_higher FROM (${page}) AS page`;
+  }
+
   #rows(): string {
-    const { position, order } = this.#source.shape;
-    const given = this.#source.value('limit');
-    const limit = this.#isConditional ? `iif(${this.#isKnown()}, 0, ${given})` : given;
-    if (order === 'rank') return this.#rankedRows(limit);
-    const isRising = order.startsWith('-') === (position === 'before');
+    const { table } = this.#list.resource;
+    const given = this.#list.value('limit');
+    const limit = this.#isKnown ? `iif(${this.#isKnown}, 0, ${given})` : given;
+    if (this.#list.shape.order === 'rank') return this.#rankedRows(limit);
     const columns = this.#columns();
-    const [isStarted, offset] = this.#start(isRising);
-    const { table } = this.#source.resource;
-    const sources = this.#source.each().map((source) => {
-      const { from, id, where, key, isChosen, isSorted } = source;
+    const rows = this.#list.each().map((query) => {
+      const [isStarted, offset] = this.#start(query);
       const page = `
-        ${key} AS key FROM ${from} WHERE ${where} AND ${isStarted(source)}
-        ${orderBy(source, isRising)}
-        LIMIT ${isChosen === 'TRUE' ? limit : `iif(${isChosen}, ${limit}, 0)`} ${offset}`;
-      if (!isSorted) return `SELECT ${columns}, ${page}`;
+        sort_key FROM ${query.name} AS ${table} WHERE ${isStarted} ${orderBy(query, this.#isRising)}
+        LIMIT ${this.#list.ifChosen(query, limit)} ${offset}`;
+      if (!query.isSorted) return `SELECT ${columns}, ${page}`;
       return `
-        SELECT ${columns}, key FROM (SELECT ${id} AS found, ${page})
-        CROSS JOIN ${table} ON ${table}.id = found ORDER BY key ${isRising ? 'ASC' : 'DESC'}`;
+        SELECT ${columns}, sort_key FROM (SELECT id AS found, ${page})
+        CROSS JOIN ${table} ON ${table}.id = found ${orderBy(query, this.#isRising)}`;
     });
-    const [only = ''] = sources;
-    if (sources.length === 1) return only;
-    return sources.map((sql) => `SELECT * FROM (${sql})`).join(' UNION ALL ');
+    return rows.length === 1
+      ? rows.join()
+      : rows.map((sql) => `SELECT * FROM (${sql})`).join(' UNION ALL ');
   }
 
   /** Returns the condition under which a record is not before the page, and its OFFSET clause. */
-  #start(isRising: boolean): [isStarted: (source: PageSource) => string, offset: string] {
-    const { position } = this.#source.shape;
-    const operator = isRising ? '>' : '<';
+  #start(query: RecordQuery): [isStarted: string, offset: string] {
+    const { position } = this.#list.shape;
+    const operator = this.#isRising ? '>' : '<';
     if (position === 'after' || position === 'before')
-      return [(source) => isBeyond(source, operator, this.#source.value('key')), ''];
-    if (position === 'offset' || !this.#source.blocks())
-      return [() => 'TRUE', `OFFSET ${this.#source.value('offset')}`];
+      return [isBeyond(query, operator, this.#list.value('key')), ''];
+    const offset = this.#list.value('offset');
+    if (position === 'offset' || !this.#list.counts()) return ['TRUE', `OFFSET ${offset}`];
     const block = `(SELECT block FROM block_${this.#index})`;
     const before = `(SELECT before FROM block_${this.#index})`;
-    const end = isRising ? `(${block} << ${BLOCK_BITS}) - 1` : `(${block} + 1) << ${BLOCK_BITS}`;
-    return [
-      (source) => isBeyond(source, operator, `(${end})`),
-      `OFFSET coalesce(${this.#source.value('offset')} - ${before}, 0)`,
-    ];
+    const end = this.#isRising
+      ? `${block} << ${BLOCK_BITS}) - 1`
+      : `${block} + 1) << ${BLOCK_BITS}`;
+    return [isBeyond(query, operator, `((${end})`), `OFFSET coalesce(${offset} - ${before}, 0)`];
   }
 
   /** Sorts only ids, so that no other record than those of the page is read. */
   #rankedRows(limit: string): string {
-    const { table } = this.#source.resource;
-    const { ids, id, where } = this.#source.first();
-    const search = searchOf(this.#source.resource);
+    const { resource } = this.#list;
+    const { ids, id, where } = this.#list.found();
+    const search = searchOf(resource);
     const score = `bm25(${[search.table, ...search.weights].join(', ')})`;
     return `
-      SELECT ${this.#columns()}, NULL AS key
+      SELECT ${this.#columns()}, NULL AS sort_key
       FROM (SELECT ${id} AS found, ${score} AS score FROM ${ids} WHERE ${where}
-            ORDER BY score, found LIMIT ${limit} OFFSET ${this.#source.value('offset')})
-      CROSS JOIN ${table} ON ${table}.id = found ORDER BY score, found`;
+            ORDER BY score, found LIMIT ${limit} OFFSET ${this.#list.value('offset')})
+      CROSS JOIN ${resource.table} ON ${resource.table}.id = found ORDER BY score, found`;
   }
 }
 
 /** Returns the condition that a record lies beyond an end, whose blocks can be skipped. */
-function isBeyond({ key, block }: PageSource, operator: '<' | '>', end: string): string {
-  if (!block) return `${key} ${operator} ${end}`;
+function isBeyond({ hasBlocks }: RecordQuery, operator: '<' | '>', end: string): string {
+  if (!hasBlocks) return `sort_key ${operator} ${end}`;
   // The plus keeps SQLite from searching by this condition instead of the block.
-  return `+${key} ${operator} ${end} AND ${block} ${operator}= ${end} >> ${BLOCK_BITS}`;
+  return `+sort_key ${operator} ${end} AND block ${operator}= ${end} >> ${BLOCK_BITS}`;
 }
 
-function orderBy({ key, block }: PageSource, isRising: boolean): string {
-  const columns = block ? [block, key] : [key];
-  return `ORDER BY ${columns.map((each) => `${each} ${isRising ? 'ASC' : 'DESC'}`).join(', ')}`;
+function orderBy({ hasBlocks }: RecordQuery, isRising: boolean): string {
+  const direction = isRising ? 'ASC' : 'DESC';
+  return `ORDER BY ${hasBlocks ? `block ${direction}, ` : ''}sort_key ${direction}`;
 }
 
 function searchOf({ search, table }: Resource): SearchTables {
