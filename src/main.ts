@@ -1,6 +1,5 @@
 // The process: command line, start, signals and exit status. No other module of src ends it.
 import cluster from 'node:cluster';
-import { lookup } from 'node:dns/promises';
 import { closeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { App } from './app.ts';
@@ -25,36 +24,20 @@ export async function main(): Promise<void> {
   // A closed output must neither end the process nor print a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
-    await run(await readCommand());
+    await run(parseCommand(process.argv.slice(2), process.env));
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
+    const { code = '', message } = error as NodeJS.ErrnoException;
     if (LAUNCHER_EXPLAINS.test(code)) throw error;
     const isUsage = error instanceof UsageError;
     process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAILURE;
     // The reader of standard output has closed it.
     if (code === 'EPIPE') return;
-    const line = escapeControls(describe(error).replace(/\s*[\r\n]\s*/g, ' '));
+    // Node explains this code only if the service has one process.
+    const text = message.replace('bind EADDRINUSE', 'address already in use');
+    const line = escapeControls(text.replace(/\s*[\r\n]\s*/g, ' '));
     // Clear a progress bar first.
     const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
     process.stderr.write(`${clear}notes-server: ${line}${isUsage ? ' (see --help)' : ''}\n`);
-  }
-}
-
-/** Parses the command line. Warns of unknown variables, unless the log of the service will. */
-async function readCommand(): Promise<Command> {
-  let readsEnvironment = true;
-  try {
-    const command = parseCommand(process.argv.slice(2), process.env);
-    readsEnvironment = command.kind === 'run' && command.readsEnvironment;
-    return command;
-  } catch (error) {
-    const { cause } = error as { cause?: { host?: string } };
-    // Rejects if there is no such name, which explains more than that others could reach it.
-    if (cause?.host) await lookup(cause.host);
-    throw error;
-  } finally {
-    for (const name of readsEnvironment ? unknownVariables(process.env) : [])
-      process.stderr.write(`notes-server: warning: unknown variable ${escapeControls(name)}\n`);
   }
 }
 
@@ -117,7 +100,8 @@ async function serve(options: Options): Promise<void> {
   if (options.apiKeysFile !== undefined) await warnOfReaders(options.apiKeysFile, log);
   const { address } = app;
   process.stdout.write(`notes-server listening on ${address}\n`);
-  if (process.stderr.isTTY) process.stderr.write(firstSteps(options, address));
+  if (process.stderr.isTTY && options.socket === undefined)
+    process.stderr.write(firstSteps(options, address));
   log.write('info', 'listening', { address, keys: app.keyCount });
 }
 
@@ -230,26 +214,4 @@ function end(log: Log, status: number): void {
   // Node would try to reset a terminal that has closed, and crash.
   for (const descriptor of [0, 1, 2]) if (!isatty(descriptor)) closeSync(descriptor);
   process.exit(status);
-}
-
-function describe(error: unknown): string {
-  if (error instanceof UsageError || error instanceof DatabaseUnusable) return error.message;
-  const { code, message, address, port, hostname } = error as Record<string, unknown>;
-  // A socket has the port -1.
-  const isSocket = port === -1;
-  switch (code) {
-    case 'EADDRINUSE':
-      return isSocket
-        ? `${address} is in use by another process`
-        : `${address}:${port} is in use by another process: choose another --port`;
-    case 'EADDRNOTAVAIL':
-      return `this machine has no address ${address}`;
-    case 'EACCES':
-      return isSocket ? `cannot create ${address}` : `port ${port} requires more privileges`;
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `the host name ${hostname} is unknown`;
-    default:
-      return String(message);
-  }
 }

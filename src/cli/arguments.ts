@@ -37,7 +37,7 @@ export function parseArguments(
   ]);
   try {
     const { values, positionals } = parseArgs({
-      args: joinNegativeNumbers(args, flags),
+      args: [...args],
       options: Object.fromEntries(options),
       allowPositionals: takesWords,
     });
@@ -55,18 +55,6 @@ export function usageOf({ flag, value }: Flag): string {
 /** Quotes an argument, unless it may contain a password. */
 export function quote(argument: string): string {
   return argument.includes('@') ? "'...'" : `'${argument}'`;
-}
-
-/** Joins a flag and a negative number after it, which parseArgs would take for another flag. */
-function joinNegativeNumbers(args: readonly string[], known: readonly Flag[]): string[] {
-  const valued = new Set(known.flatMap(({ flag, value }) => (value ? [`--${flag}`] : [])));
-  const joined: string[] = [];
-  for (const arg of args) {
-    const last = joined.at(-1) ?? '';
-    if (/^-\d/.test(arg) && valued.has(last)) joined.splice(-1, 1, `${last}=${arg}`);
-    else joined.push(arg);
-  }
-  return joined;
 }
 
 /** Returns the first sentence of a message of parseArgs, with a suggestion. */

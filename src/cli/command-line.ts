@@ -13,12 +13,7 @@ export type Command =
   /** Without a name, the help describes the service. */
   | { readonly kind: 'help'; readonly name?: string }
   | { readonly kind: 'version' }
-  | {
-      readonly kind: 'run';
-      readonly run: NonNullable<SubCommand['run']>;
-      readonly input: Input;
-      readonly readsEnvironment: boolean;
-    };
+  | { readonly kind: 'run'; readonly run: NonNullable<SubCommand['run']>; readonly input: Input };
 
 /** Parses the arguments (without node and script) and the environment. Throws UsageError. */
 export function parseCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
@@ -36,7 +31,7 @@ export function parseCommand(args: readonly string[], environment: NodeJS.Proces
     return operand === '' ? { kind: 'help' } : { kind: 'help', name: findCommand(operand).name };
   const readsEnvironment = command.flags.some(({ flag }) => flag === 'db');
   const storage = storageFor(command, operand, flags, readsEnvironment ? environment : {});
-  return { kind: 'run', run, input: { operand, flags, storage }, readsEnvironment };
+  return { kind: 'run', run, input: { operand, flags, storage } };
 }
 
 /** Returns the sub-command with that name. Throws UsageError. */

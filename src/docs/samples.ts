@@ -29,7 +29,7 @@ function writeCurl({ method, url, headers, body }: SampleRequest): string {
 }
 
 /** Returns a text as one quoted word of a shell. */
-export function shellText(text: string): string {
+function shellText(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 

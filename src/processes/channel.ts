@@ -91,8 +91,8 @@ export class Channel<Theirs extends Functions> {
       const result = await own(argument as never);
       if (number !== undefined) this.#send({ answers: number, result });
     } catch (thrown) {
-      const { message, code, address, port, hostname } = thrown as Record<string, unknown>;
-      const error = { message, code, address, port, hostname };
+      const { message, code } = thrown as Record<string, unknown>;
+      const error = { message, code };
       if (number !== undefined) this.#send({ answers: number, error });
     }
   }

@@ -38,12 +38,7 @@ function linked() {
       return number / 2;
     },
     fail() {
-      throw Object.assign(new Error('in use'), {
-        code: 'EADDRINUSE',
-        address: '127.0.0.1',
-        port: 80,
-        secret: 'x',
-      });
+      throw Object.assign(new Error('in use'), { code: 'EADDRINUSE', secret: 'x' });
     },
     note: (text) => void notes.push(text),
   };
@@ -64,7 +59,7 @@ test('channel: a call rejects with the error of the other end', async () => {
   await assert.rejects(channel.call('fail'), (error: Error) => {
     assert.ok(error instanceof Error);
     assert.equal(error.message, 'in use');
-    assert.deepEqual({ ...error }, { code: 'EADDRINUSE', address: '127.0.0.1', port: 80 });
+    assert.deepEqual({ ...error }, { code: 'EADDRINUSE' });
     return true;
   });
 });

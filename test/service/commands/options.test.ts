@@ -184,12 +184,12 @@ test('options: the message of a wrong value says where it is and what would be r
   const port = 'PORT takes a whole number from 0 to 65535, not "a"';
   const proxy = 'NOTES_TRUST_PROXY takes one of true, false, 1, 0, not "yes"';
   for (const [args, environment, message] of [
-    [['--port', '-1'], {}, '--port takes a whole number from 0 to 65535, not "-1"'],
+    [['--port=-1'], {}, '--port takes a whole number from 0 to 65535, not "-1"'],
     [[], { NOTES_PORT: 'a', PORT: '1' }, `NOTES_${port}`],
     [[], { NOTES_PORT: '', PORT: 'a' }, port],
     [['backup', 'a'], { NOTES_DB: 'http://a' }, 'NOTES_DB takes a file, :memory: or rqlite:'],
     [[], { NOTES_TRUST_PROXY: 'yes' }, proxy],
-    [['--rate-limit', '-5'], {}, '--rate-limit takes off or a whole number from 1 to 1000000'],
+    [['--rate-limit=-5'], {}, '--rate-limit takes off or a whole number from 1 to 1000000'],
     [['--processes', 'many'], {}, '--processes takes auto or a whole number from 1 to 64'],
     [['--host', '[::1]'], {}, '--host takes an address without brackets, such as ::1, not "[::1]"'],
     [['--host', '/a.sock'], {}, '--host takes an address or a host name (--socket takes the path'],

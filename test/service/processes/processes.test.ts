@@ -27,7 +27,7 @@ test('processes: a failed start is reported once, and nothing remains', async (t
   assertRefused(
     await runCommand(t, ['--processes', '2', '--port', String(port)]),
     1,
-    /in use by another process/,
+    /already in use/,
   );
   const folder = temporaryFolder(t);
   writeFileSync(
