@@ -134,7 +134,7 @@ function databaseOf(
           return await writer.transact(statements);
         } finally {
           revision += 1;
-          files?.noticeCheckpoint();
+          files?.compareContent();
         }
       });
     },

@@ -1,17 +1,10 @@
 // Watches the files of an open database. SQLite would go on writing into a file that has lost its
 // name or whose content another program has replaced, and nobody would find these writes again.
-import { closeSync, fstatSync, openSync, type Stats, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { closeSync, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseUnavailable, DatabaseUnusable } from '../database.ts';
 import { companionsOf } from './files.ts';
-import {
-  type FileStart,
-  isRecordedAsOverwritten,
-  readStart,
-  recordOrigin,
-  removeOrigin,
-  setAside,
-} from './foreign-log.ts';
+import { recordOrigin, removeOrigin, setAside } from './foreign-log.ts';
 import type { WalIndex } from './wal-index.ts';
 
 const LOOK_MS = 1_000;
@@ -19,9 +12,14 @@ const LOOK_MS = 1_000;
 /** A folder may change twice within this time and show it once: FAT counts in two seconds. */
 const SETTLED_MS = 3_000;
 
-interface Content extends FileStart {
+/** The first pages. They contain the last assigned ids, which every write changes. */
+const START_BYTES = 65_536;
+
+/** The main file as SQLite has written it. */
+interface Content {
+  readonly start: Buffer;
   readonly size: number;
-  readonly writtenMs: number;
+  readonly mtimeMs: number;
 }
 
 type OpenedFile = { readonly file: string; readonly stats: Stats | undefined };
@@ -32,10 +30,8 @@ export class OpenFiles {
   readonly #log: OpenedFile;
   readonly #index: OpenedFile;
   readonly #walIndex: WalIndex | undefined;
-  /** Whether the path has no symbolic links, so that the folder shows whatever moves the files. */
-  readonly #isDirect: boolean;
-  /** The folder when the files were last found in it; undefined if a change might not show. */
-  #folder: Stats | undefined;
+  /** When the folder had last changed, if a later change would show. */
+  #folderMs: number | undefined;
   /** Stays open as long as SQLite uses the file: closing it would release the locks of SQLite. */
   readonly #descriptor: number;
   #content: Content | undefined;
@@ -50,74 +46,56 @@ export class OpenFiles {
     const opened = (file: string) => ({ file, stats: statsOf(file) });
     this.#main = opened(path);
     this.#log = opened(log);
-    this.#isDirect = log === `${resolve(path)}-wal`;
     this.#index = opened(index);
     this.#walIndex = walIndex;
     this.#descriptor = openSync(path, 'r');
-    recordOrigin(path, readStart(this.#descriptor).hash);
-    this.#compareContent();
-    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+    recordOrigin(path);
+    this.compareContent();
+    this.#timer = setInterval(() => this.compareContent(), LOOK_MS).unref();
   }
 
   get isOverwritten(): boolean {
-    if (this.#hasChanged(fstatSync(this.#descriptor))) this.#compareContent();
+    const { mtimeMs, size } = fstatSync(this.#descriptor);
+    if (mtimeMs !== this.#content?.mtimeMs || size !== this.#content.size) this.compareContent();
     return this.#isOverwritten;
   }
 
   /** Throws {@link DatabaseUnavailable} if a write could get lost. */
   check(): void {
-    const folder = statsOf(dirname(this.#log.file));
+    refuseLost(this.#main);
+    const { mtimeMs = 0 } = statsOf(dirname(this.#log.file)) ?? {};
     // Not before each write: a look at the log makes its next fsync slower (since Linux 6.13),
     // because the file system then gives the write a time of its own.
-    if (!this.#folder || !isUntouched(this.#folder, folder)) {
-      for (const each of [this.#main, this.#log, this.#index]) refuseLost(each);
-      const isSettled = folder !== undefined && folder.mtimeMs < Date.now() - SETTLED_MS;
-      this.#folder = this.#isDirect && isSettled ? folder : undefined;
+    if (mtimeMs !== this.#folderMs) {
+      for (const each of [this.#log, this.#index]) refuseLost(each);
+      this.#folderMs = mtimeMs < Date.now() - SETTLED_MS ? mtimeMs : undefined;
     }
     if (this.isOverwritten)
       throw new DatabaseUnavailable(`${this.#main.file} has been overwritten by another program`);
   }
 
   /** Must be called after each transaction of this process: it may have ended with a checkpoint. */
-  noticeCheckpoint(): void {
-    if (this.#walIndex?.checkpoint() !== this.#checkpoint) this.#compareContent();
-  }
-
-  #compareContent(): void {
+  compareContent(): void {
     const checkpoint = this.#walIndex?.checkpoint();
     if (checkpoint === undefined) return;
-    const stats = fstatSync(this.#descriptor);
-    if (this.#hasChanged(stats)) this.#compareWith(stats, checkpoint);
-    else this.#checkpoint = checkpoint;
-  }
-
-  #compareWith({ size, mtimeMs }: Stats, checkpoint: number): void {
+    const { mtimeMs, size } = fstatSync(this.#descriptor);
     const known = this.#content;
-    const now = { ...readStart(this.#descriptor), size, writtenMs: mtimeMs };
-    const pages = this.#walIndex?.pagesOfMain();
+    if (mtimeMs === known?.mtimeMs && size === known.size) {
+      this.#checkpoint = checkpoint;
+      return;
+    }
+    const start = Buffer.alloc(START_BYTES);
+    readSync(this.#descriptor, start, 0, START_BYTES, 0);
+    const expectedSize = this.#walIndex?.sizeOfMain() ?? size;
     // Another checkpoint has begun meanwhile.
     if (this.#walIndex?.checkpoint() !== checkpoint) return;
-    const isOwn =
-      known === undefined ||
-      (this.#checkpoint === checkpoint
-        ? known.hash === now.hash && known.size === now.size
-        : known.counter <= now.counter && fits(now, pages) && !this.#isKnownAsOverwritten);
-    if (isOwn) {
-      this.#content = now;
-      this.#checkpoint = checkpoint;
-    } else if (this.#isOverwritten) return;
+    const isSame = known?.size === size && known.start.equals(start);
+    const isNewCheckpoint = checkpoint !== this.#checkpoint && !this.#isOverwritten;
+    const isOwn = !known || isSame || (isNewCheckpoint && size === expectedSize);
     this.#isOverwritten = !isOwn;
-    // The process may be killed before it can set the log aside.
-    recordOrigin(this.#main.file, isOwn ? now.hash : undefined);
-  }
-
-  #look(): void {
-    this.#compareContent();
-    if (this.#isKnownAsOverwritten) this.#isOverwritten = true;
-  }
-
-  get #isKnownAsOverwritten(): boolean {
-    return this.#isOverwritten || isRecordedAsOverwritten(this.#log.file);
+    if (!isOwn) return;
+    this.#content = { start, size, mtimeMs };
+    this.#checkpoint = checkpoint;
   }
 
   /** Call it when SQLite has closed the files; throws DatabaseUnusable if a log was not applied. */
@@ -141,25 +119,11 @@ export class OpenFiles {
       `${file} was ${happened} while it was in use${kept ? `; its log is kept as ${kept}` : ''}`,
     );
   }
-
-  #hasChanged({ mtimeMs, size }: Stats): boolean {
-    return mtimeMs !== this.#content?.writtenMs || size !== this.#content.size;
-  }
-}
-
-/** Whether a checkpoint can have written a file; `expected` is how many pages it then has. */
-function fits({ usesLog, pages, pageBytes, size }: Content, expected: number | undefined): boolean {
-  const isWhole = expected === undefined || (pages === expected && size === pages * pageBytes);
-  return usesLog && isWhole;
 }
 
 function refuseLost({ file, stats }: OpenedFile): void {
   if (!isSameFile(stats, statsOf(file)))
     throw new DatabaseUnavailable(`${file} has been moved, deleted or replaced`);
-}
-
-function isUntouched(before: Stats, now: Stats | undefined): boolean {
-  return isSameFile(before, now) && before.mtimeMs === now?.mtimeMs;
 }
 
 function statsOf(file: string): Stats | undefined {

@@ -7,8 +7,9 @@ import { companionsOf } from './files.ts';
 
 /** The first copy of the header: the one that a commit writes last. */
 const HEADER_BYTES = 48;
-/** How many transactions have written, the length of the log in frames, of the file in pages. */
+/** How many transactions have written; the page size; the frames of the log; the pages of the file. */
 const CHANGES_AT = 8;
+const PAGE_BYTES_AT = 14;
 const FRAMES_AT = 16;
 const PAGES_AT = 20;
 const SALTS_AT = 32;
@@ -30,8 +31,8 @@ const REMOTE_TYPES = [0x6969, 0x517b, 0xfe534d42, 0xff534d42, 0x01021997, 0x6573
 export interface WalIndex extends Freshness {
   /** Differs after every checkpoint that has written; undefined while one may be unfinished. */
   checkpoint(): number | undefined;
-  /** How many pages the main file must have, if `checkpoint` has found all of the log in it. */
-  pagesOfMain(): number | undefined;
+  /** How many bytes the main file must have, if `checkpoint` has found all of the log in it. */
+  sizeOfMain(): number | undefined;
   close(): void;
 }
 
@@ -56,10 +57,13 @@ export function openWalIndex(path: string): WalIndex | undefined {
       }
       return checkpoints;
     },
-    pagesOfMain() {
+    sizeOfMain() {
       const isWhole = numberAt(start, FRAMES_AT) === numberAt(start, COPIED_AT);
+      const pageBytes = numberAt(start, PAGE_BYTES_AT, 2);
+      // 1 stands for the greatest size, which does not fit.
+      const size = numberAt(start, PAGES_AT) * (pageBytes === 1 ? 65_536 : pageBytes);
       // It has no length before the first write.
-      return isWhole ? numberAt(start, PAGES_AT) || undefined : undefined;
+      return isWhole && size > 0 ? size : undefined;
     },
     revision() {
       try {
@@ -80,6 +84,6 @@ function changesIn(revision: string): number {
   return numberAt(Buffer.from(revision, 'latin1'), CHANGES_AT);
 }
 
-function numberAt(bytes: Buffer, at: number): number {
-  return endianness() === 'LE' ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at);
+function numberAt(bytes: Buffer, at: number, length = 4): number {
+  return endianness() === 'LE' ? bytes.readUIntLE(at, length) : bytes.readUIntBE(at, length);
 }

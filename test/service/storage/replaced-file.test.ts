@@ -212,16 +212,6 @@ for (const makeBackup of Object.keys(BACKUPS)) {
   });
 }
 
-test('foreign log: after a crash, a copy of the file takes its log', {
-  skip: needsFile,
-}, async (t) => {
-  const { db } = await startWithBackup(t, 'a copy');
-  const path = `${db}.copy`;
-  copyFileSync(db, path);
-  for (const end of ['-wal', '-origin']) renameSync(db + end, path + end);
-  assert.equal(await totalIn(t, path), 4);
-});
-
 test('foreign log: beside no file, it is set aside', { skip: needsFile }, async (t) => {
   const { db, service } = await startWithBackup(t, 'a copy');
   const path = copyAsCrashed(service, join(temporaryFolder(t), 'crashed'));
