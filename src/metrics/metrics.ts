@@ -24,11 +24,6 @@ const BATCH_BOUNDS = [
 ];
 const SIZE_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
-/** Methods with their own label value. Others share one, because clients can invent any number. */
-const METHODS: ReadonlySet<string> = new Set(
-  'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
-);
-
 /** What the metrics read from other parts. */
 export interface MetricSources {
   /** Returns the labels of all present keys. */
@@ -39,15 +34,13 @@ export interface MetricSources {
 /** Who reports the batches of each kind. */
 export type Meters = Metrics['meters'];
 
-type ByTemplate = Map<string | undefined, Map<string, Observe>>;
-
 /** The metrics of the service, counted from the moment of construction. */
 export class Metrics {
   readonly #durations = new Histogram(REQUEST_BOUNDS);
   readonly #batchSizes = new Histogram(SIZE_BOUNDS);
   readonly #batchDurations = new Histogram(BATCH_BOUNDS);
-  /** The functions that observe the existing series, by status, path template and method. */
-  readonly #observers = new Map<number | undefined, ByTemplate>();
+  /** The functions that observe the existing series, by status, method and path template. */
+  readonly #observers = new Map<string, Observe>();
   readonly #refusals: Series = {};
   readonly #keyUsage: KeyUsage;
   readonly #queues = new Map<string, (() => number)[]>();
@@ -119,22 +112,18 @@ export class Metrics {
   }
 
   #observerOf({ exchange, status }: Ending): Observe {
-    const { template, message } = exchange;
+    const { template = '', message } = exchange;
+    // The parser of Node knows about 35 methods and refuses all others.
     const { method = '' } = message;
-    const byTemplate: ByTemplate = this.#observers.get(status) ?? new Map();
-    const byMethod = byTemplate.get(template) ?? new Map<string, Observe>();
-    const known = byMethod.get(method);
-    if (known) return known;
-    const name = METHODS.has(method) ? method : '_OTHER';
+    const key = `${status} ${method} ${template}`;
     const observe =
-      byMethod.get(name) ??
+      this.#observers.get(key) ??
       this.#durations.addSeries({
-        http_request_method: name,
-        http_route: template ?? '',
+        http_request_method: method,
+        http_route: template,
         http_response_status_code: String(status ?? ''),
       });
-    byMethod.set(name, observe).set(method, observe);
-    this.#observers.set(status, byTemplate.set(template, byMethod));
+    this.#observers.set(key, observe);
     return observe;
   }
 
