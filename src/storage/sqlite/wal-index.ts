@@ -7,7 +7,7 @@ import { companionsOf } from './files.ts';
 
 /** The first copy of the header: the one that a commit writes last. */
 const HEADER_BYTES = 48;
-/** How many transactions have written; the page size; the frames of the log; the pages of the file. */
+/** The number of transactions, the size of a page, the frames of the log, the pages of the file. */
 const CHANGES_AT = 8;
 const PAGE_BYTES_AT = 14;
 const FRAMES_AT = 16;
