@@ -1,5 +1,6 @@
 // The build steps after the compiler: the contract, the docs files and the guides, compressed.
-import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -11,10 +12,21 @@ import { renderGuide } from './guides.ts';
 export async function build(): Promise<void> {
   const source = new URL('../../../src/', import.meta.url);
   const output = new URL('../', import.meta.url);
+  await removeStale(new URL('../', output), new URL('../', source));
   const contract = new URL('../schemas/openapi.json', source);
   await compileContract(contract, new URL('contract/generated.js', output));
   await bundleDocs(new URL('docs/assets/', source), new URL('docs/assets/', output));
   await renderGuides(new URL('docs/guides/', source), new URL('docs/guides/', output));
+}
+
+/** Removes what the compiler has written for sources that are gone. */
+export async function removeStale(output: URL, source: URL): Promise<void> {
+  for (const name of await readdir(output, { recursive: true })) {
+    const path = name.replace(/\.js\.map$/, '');
+    if (path === name || existsSync(new URL(`${path}.ts`, source))) continue;
+    for (const ending of ['js', 'js.map', 'd.ts'])
+      await rm(new URL(`${path}.${ending}`, output), { force: true });
+  }
 }
 
 /** Gathers the files of the docs pages, so that the service does not need Swagger UI's package. */
@@ -46,11 +58,13 @@ async function renderGuides(source: URL, target: URL): Promise<void> {
   }
 }
 
+/** Writes a file and its compressed forms, before it: if it is there, they are up to date. */
 async function writeAsset(path: URL, bytes: Buffer): Promise<void> {
-  await writeFile(path, bytes);
+  if (existsSync(path) && bytes.equals(await readFile(path))) return;
   const variants = { br: brotliCompressSync(bytes), gz: gzipSync(bytes, { level: 9 }) };
   for (const [ending, compressed] of Object.entries(variants)) {
     if (compressed.length >= bytes.length * 0.9) continue;
     await writeFile(new URL(`${path.href}.${ending}`), compressed);
   }
+  await writeFile(path, bytes);
 }

@@ -125,7 +125,7 @@ function copyOfTree() {
   // The tests have to find a fault, not the compiler, which writes its output all the same.
   const manifest = join(copy, 'package.json');
   const text = fs.readFileSync(manifest, 'utf8');
-  fs.writeFileSync(manifest, text.replace('&& tsc &&', '&& (tsc || true) &&'));
+  fs.writeFileSync(manifest, text.replace('"tsc &&', '"(tsc || true) &&'));
   return copy;
 }
 

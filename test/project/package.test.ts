@@ -1,9 +1,13 @@
 // The manifest, the lock file and the packed files agree with each other and with the code.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { removeStale } from '../../src/build/build.ts';
+import { temporaryFolder } from '../support/engine.ts';
 import { closureOf, root } from '../support/sources.ts';
 import { guide, sectionOf, textOf } from './documents.ts';
 
@@ -35,6 +39,21 @@ const lock: Manifest & { packages: Record<string, Locked> } = JSON.parse(
   textOf('package-lock.json'),
 );
 const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
+
+test('build: removes the output of sources that are gone, and nothing else', async (t) => {
+  const folder = temporaryFolder(t);
+  const [output, source] = ['dist', 'src'].map((name) => join(folder, name));
+  for (const place of [output, source]) mkdirSync(join(`${place}`, 'inner'), { recursive: true });
+  const write = (...names: string[]) => {
+    for (const name of names) writeFileSync(join(folder, name), '');
+  };
+  write('src/inner/kept.ts', 'dist/inner/made.js');
+  for (const name of ['kept', 'gone'])
+    write(...['js', 'js.map', 'd.ts'].map((ending) => `dist/inner/${name}.${ending}`));
+  await removeStale(pathToFileURL(`${output}/`), pathToFileURL(`${source}/`));
+  const left = readdirSync(join(folder, 'dist/inner'));
+  assert.deepEqual(left.sort(), ['kept.d.ts', 'kept.js', 'kept.js.map', 'made.js']);
+});
 
 test('package: every dependency has an exact version', () => {
   for (const [name, version] of Object.entries(wanted))

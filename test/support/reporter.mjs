@@ -58,7 +58,10 @@ function slowestFiles(msByFile) {
   const files = [...msByFile].sort(([, one], [, other]) => other - one);
   const lines = files
     .slice(0, SLOWEST_FILES)
-    .map(([file, ms]) => `  ${seconds(ms)}  ${positionOf(file, 1, 1).replace(/:.*/, '')}\n`);
+    .map(
+      ([file, ms]) =>
+        `  ${seconds(ms)}  ${relative('', file).replace(/^dist\/(.*)\.js$/, '$1.ts')}\n`,
+    );
   const sum = files.reduce((total, [, ms]) => total + ms, 0);
   return `The slowest of ${files.length} files (s):\n\n${lines.join('')}  ${seconds(sum)}  all\n\n`;
 }
