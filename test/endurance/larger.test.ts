@@ -12,6 +12,7 @@ import { ENGINES, MEMORY } from '../support/engines.ts';
 import { playLedger } from '../support/freshness-ledger.ts';
 import * as json from '../support/json-properties.ts';
 import { killRepeatedly } from '../support/kills.ts';
+import { playListGames } from '../support/list-games.ts';
 import { playRounds } from '../support/model-games.ts';
 import { overfillWithBodies } from '../support/overload.ts';
 import { assertLimiterBounded, assertQuota } from '../support/rate-limiter.ts';
@@ -55,6 +56,7 @@ const TESTS: Readonly<Record<string, (t: TestContext) => unknown>> = {
   'foretold rows: 300 random batches of all kinds of writes': (t) => foretellWrites(t, 300),
   'foretold rows: 100 random batches of writes with links': (t) => foretellLinks(t, 100),
   'search: 25,000 queries find what a plain scan finds': () => checkFinds({ numRuns: 500 }),
+  'lists: 500 times random parameters': async (t) => playListGames(await startService(t), 500),
   'JSON: 10,000 generated texts': () => json.checkTexts(texts),
   'JSON: 10,000 mutated texts': () => json.checkMutatedTexts(texts),
   'JSON: 10,000 texts of damaged bytes': () => json.checkBytes(texts),

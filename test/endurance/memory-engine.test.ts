@@ -11,5 +11,5 @@ testCreations(MEMORY);
 testLists(MEMORY);
 testChangeLog(MEMORY);
 testLinks(MEMORY);
-testTimes(MEMORY);
+testTimes(MEMORY, 1);
 testSearchIndex(MEMORY);

@@ -142,7 +142,7 @@ test('search: snippet: pieces of any length give that of the whole text', (t) =>
         assert.deepEqual(snippet, snippetFor(query, body));
       },
     ),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });
 
@@ -205,6 +205,6 @@ test('search: snippet: marks what the query finds, and nothing else', () => {
       if (scan([[title, body]], wanted).length > 0) assert.notDeepEqual(snippet.ranges, []);
       if (last < lengthOf(snippet.text)) assert.ok(marked(snippet).every(isMatch));
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });

@@ -36,7 +36,7 @@ async function* observe(events, { failures, running, msByFile }) {
   for await (const event of events) {
     const { type, data } = event;
     const test = [data.file, data.line, data.name].join();
-    if (type === 'test:dequeue') running.set(test, data);
+    if (type === 'test:dequeue' && data.name !== data.file) running.set(test, data);
     if (type === 'test:pass' || type === 'test:fail') {
       running.delete(test);
       // run.mjs makes a suite of each file.

@@ -189,6 +189,6 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
     const games = fc.array(move, { minLength: 30, maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(games, async (game) => play(await start(t), game)),
-      { numRuns: 4, endOnFailure: true },
+      { numRuns: 2, endOnFailure: true },
     );
   });
