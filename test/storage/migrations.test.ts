@@ -6,10 +6,10 @@ import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { BLOCK_BITS } from '../../src/resources/resource.ts';
-import { RESOURCES } from '../../src/resources/resources.ts';
+import { RELATIONS, RESOURCES } from '../../src/resources/resources.ts';
 import { DatabaseUnusable, type Statement } from '../../src/storage/database.ts';
 import { KEPT_CHANGES } from '../../src/storage/numbers.ts';
-import { migrate, SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
+import { migrate, SCHEMA_VERSION, statementsIn } from '../../src/storage/schema/migrations.ts';
 import { STEPS } from '../../src/storage/schema/steps.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import {
@@ -107,12 +107,7 @@ test('migrations: each step runs once, in order', async (t) => {
   const { database, transactions } = overhear(await openEmpty(t));
   const steps = [
     'CREATE TABLE one (a INTEGER) STRICT;\n\nINSERT INTO one VALUES (7);\n',
-    `CREATE TABLE two (a INTEGER) STRICT;
-
-INSERT INTO two SELECT a FROM one;
-
-DROP TABLE one;
-`,
+    'CREATE TABLE two (a INTEGER) STRICT;\nINSERT INTO two SELECT a FROM one; DROP TABLE one;\n',
     'INSERT INTO two VALUES (8)',
   ];
   await migrate(database, steps.slice(0, 1));
@@ -126,18 +121,50 @@ DROP TABLE one;
   assert.equal(transactions.length, 3);
 });
 
-test('migrations: a second step keeps the records', async (t) => {
-  const database = await openDatabase(t);
-  await change(database, `INSERT INTO notes (title, body) VALUES ('a', 'b')`);
-  await migrate(database, [
-    ...STEPS,
-    'ALTER TABLE notes ADD COLUMN made_up INTEGER NOT NULL DEFAULT 0',
+test('migrations: a step is split into its statements, however it is written', () => {
+  const [create, insert] = [
+    'CREATE TABLE a (b TEXT)',
+    "INSERT INTO a VALUES ('; it''s'), (\"b;\")",
+  ];
+  const trigger = `CREATE TRIGGER c AFTER INSERT ON a BEGIN -- It's here;
+UPDATE a SET b = CASE WHEN b THEN 1 END;
+DELETE FROM a;
+END`;
+  const all = [create, insert, trigger, create];
+  for (const separator of [';\n\n', ';\n', ';', '; ', ';\r\n', ' ;\n\n\n'])
+    assert.deepEqual(statementsIn(all.join(separator)), all, JSON.stringify(separator));
+  assert.deepEqual(statementsIn(`\n${create};\n`), [create]);
+  assert.deepEqual(statementsIn(`-- One; two;\n${create}; -- Three.`), [`-- One; two;\n${create}`]);
+  assert.deepEqual(statementsIn(`${create}; /* One; */ ${insert}`), [
+    create,
+    `/* One; */ ${insert}`,
   ]);
-  await change(database, 'UPDATE notes SET made_up = 1');
-  const found = await rows(database, 'SELECT id, title, body, made_up FROM notes');
-  assert.deepEqual(found, [{ id: 1, title: 'a', body: 'b', made_up: 1 }]);
-  const types = await rows(database, 'SELECT type FROM changes ORDER BY number');
-  assert.deepEqual(types, [{ type: 'note.created' }, { type: 'note.updated' }]);
+  assert.deepEqual(statementsIn(trigger.toLowerCase()), [trigger.toLowerCase()]);
+  const incomplete = trigger.slice(0, -3);
+  assert.deepEqual(statementsIn(`${create};${incomplete}`), [create, incomplete.trim()]);
+});
+
+test('migrations: each step keeps the records that are stored before it', async (t) => {
+  const database = await openEmpty(t);
+  const created = new Set<string>();
+  for (let version = 1; version <= SCHEMA_VERSION; version += 1) {
+    await migrate(database, STEPS.slice(0, version));
+    for (const { table } of RELATIONS) {
+      const columns = await rows(
+        database,
+        `SELECT name, type FROM pragma_table_info('${table}')
+         WHERE "notnull" AND dflt_value IS NULL`,
+      );
+      if (columns.length === 0 || created.has(table)) continue;
+      created.add(table);
+      const values = columns.map(({ type }) => (type === 'TEXT' ? `'a'` : 1));
+      const names = columns.map(({ name }) => name);
+      await change(database, `INSERT INTO ${table} (${names}) VALUES (${values})`);
+    }
+  }
+  const found = RELATIONS.map(({ table }) => `SELECT count(*) AS count FROM ${table}`);
+  for (const { count } of await rows(database, found.join(' UNION ALL '))) assert.equal(count, 1);
+  assert.equal(created.size, RELATIONS.length);
 });
 
 test('migrations: a failed step has no effect and can be repeated', async (t) => {

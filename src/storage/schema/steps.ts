@@ -1,5 +1,5 @@
 // The steps of the schema, in plain SQL. A released step never changes; a new one is appended.
-// A blank line separates statements; SQLite keeps the comments in them, for `.schema`.
+// SQLite keeps the comments within statements, for `.schema`.
 // The parameter ?1 is a new generation, as JSON.
 
 const FIRST = `
