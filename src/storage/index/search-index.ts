@@ -1,5 +1,11 @@
 // The search index of a resource, which follows the log of changes: before a search is answered,
 // and in the background. The log is the queue, so writes cost no more, and a kill loses nothing.
+//
+//            a write             its time, a search
+//   idle ---------------> due ----------------------> working
+//    ^                     '<------- a pause ----------'  |
+//    '<------------------- up to date --------------------'
+// The end of the service closes it in each state.
 import type { Resource, Searchable } from '../../resources/resource.ts';
 import { SEARCHABLE } from '../../resources/resources.ts';
 import { Batcher } from '../batches/batcher.ts';
@@ -88,8 +94,7 @@ export class SearchIndex {
   #work: Promise<void> = Promise.resolve();
   /** The step after the one that is being written. */
   #ahead: Promise<PreparedStep | undefined> | undefined;
-  #isWorking = false;
-  #isClosing = false;
+  #state: 'idle' | 'due' | 'working' | 'closed' = 'idle';
   /** Whether a search has been rejected because of the backlog. */
   #isWanted = false;
   #writes = 0;
@@ -141,21 +146,23 @@ export class SearchIndex {
 
   /** Resolves when the work has ended; no write follows. Searches that wait are rejected. */
   async close(): Promise<void> {
-    this.#isClosing = true;
+    this.#state = 'closed';
     clearTimeout(this.#timer);
     await this.#work;
     await this.#ahead;
   }
 
   #schedule(ms: number): void {
-    if (this.#timer !== undefined || this.#isWorking || this.#isClosing) return;
+    if (this.#state !== 'idle') return;
+    this.#state = 'due';
     this.#timer = setTimeout(() => this.#start(), ms).unref();
   }
 
   #start(): void {
+    if (this.#state === 'working') return;
     clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (!this.#isWorking) this.#work = this.#catchUpInSteps();
+    if (this.#state !== 'closed') this.#state = 'working';
+    this.#work = this.#catchUpInSteps();
   }
 
   get #backlogMs(): number {
@@ -168,17 +175,17 @@ export class SearchIndex {
 
   /** Takes steps until the index is up to date, or until the next pause. Never rejects. */
   async #catchUpInSteps(): Promise<void> {
-    this.#isWorking = true;
     let pauseMs: number | undefined = 0;
     try {
-      while ((pauseMs === 0 || this.#isUrgent) && !this.#isClosing) pauseMs = await this.#proceed();
+      while (this.#state === 'working' && (pauseMs === 0 || this.#isUrgent))
+        pauseMs = await this.#proceed();
     } catch (error) {
       const isFull = error instanceof DatabaseFull;
       this.#reject(isFull ? new IndexFull(error.message, { cause: error }) : error);
       pauseMs = INDEX_TIMES.delayMs;
     }
-    if (this.#isClosing) this.#reject(new IndexBehind(this.#backlogMs));
-    this.#isWorking = false;
+    if (this.#state === 'closed') return this.#reject(new IndexBehind(this.#backlogMs));
+    this.#state = 'idle';
     if (pauseMs !== undefined) this.#schedule(pauseMs);
   }
 
