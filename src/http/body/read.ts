@@ -43,21 +43,24 @@ export class BodyReader {
   }
 
   /** Reads and parses the body; returns a promise only if it must wait. Throws 415, 413 or 400. */
-  receive(exchange: Exchange, { accepts, method }: Route): Promise<unknown> | undefined {
-    const { message, awaitsContinue } = exchange;
-    // A write waits for the end of a body that it ignores, unless the client awaits a 100.
-    const isIgnored = !accepts && (method === 'GET' || awaitsContinue || !hasBody(message));
-    // Node would discard it in more steps.
-    if (isIgnored && message.complete) message.read();
-    if (isIgnored) return undefined;
+  receive(exchange: Exchange, route: Route): Promise<unknown> | undefined {
+    const { message } = exchange;
+    const { accepts } = route;
     if (accepts) exchange.format = formatOf(message, accepts);
-    const bytes = this.#read(exchange);
-    if (!accepts) return bytes instanceof Promise ? bytes : undefined;
-    if (bytes instanceof Promise || isLarge(bytes.length) || exchange.format === 'lines')
-      return this.#parse(exchange, bytes, accepts);
-    exchange.bytes = bytes;
-    exchange.body = parseJson(bytes);
-    return undefined;
+    switch (planFor(exchange, route)) {
+      case 'none':
+        // Node would discard it in more steps.
+        if (message.complete) message.read();
+        return undefined;
+      case 'discard':
+        return this.#read(exchange);
+      case 'small':
+        exchange.bytes = this.#take(exchange);
+        exchange.body = parseJson(exchange.bytes);
+        return undefined;
+      case 'large':
+        return accepts && this.#parse(exchange, accepts);
+    }
   }
 
   /** Whether the rest of a body may be too long for Node to discard, or may never be sent. */
@@ -68,16 +71,20 @@ export class BodyReader {
     return awaitsContinue || !isBounded;
   }
 
-  #read({ message, response, headers, awaitsContinue }: Exchange): Buffer | Promise<Buffer> {
-    const limitBytes = this.#limitBytes;
+  async #read(exchange: Exchange): Promise<Buffer> {
+    const { message, response, headers, awaitsContinue } = exchange;
     if (isLarge(Number(headers['content-length'] ?? 0))) this.#budget.ensureRoom();
+    if (message.complete) return this.#take(exchange);
     if (awaitsContinue) response.writeContinue();
-    if (!message.complete) {
-      const share = new Share(this.#budget, response);
-      return receiveBody(message, limitBytes, (bytes) => this.#count(share, bytes));
-    }
+    const share = new Share(this.#budget, response);
+    return receiveBody(message, this.#limitBytes, (bytes) => this.#count(share, bytes));
+  }
+
+  /** Reads a body that has arrived. */
+  #take({ message, response, awaitsContinue }: Exchange): Buffer {
+    if (awaitsContinue) response.writeContinue();
     const bytes: Buffer = message.read() ?? Buffer.alloc(0);
-    if (bytes.length > limitBytes) throw tooLarge(limitBytes);
+    if (bytes.length > this.#limitBytes) throw tooLarge(this.#limitBytes);
     if (isLarge(bytes.length)) this.#count(new Share(this.#budget, response), bytes.length);
     return bytes;
   }
@@ -88,12 +95,8 @@ export class BodyReader {
     share.hold(received);
   }
 
-  async #parse(
-    exchange: Exchange,
-    received: Buffer | Promise<Buffer>,
-    accepts: BodyFormats,
-  ): Promise<void> {
-    const bytes = await received;
+  async #parse(exchange: Exchange, accepts: BodyFormats): Promise<void> {
+    const bytes = await this.#read(exchange);
     const pause = () => this.#parsing.next();
     if (isLarge(bytes.length)) await pause();
     exchange.bytes = bytes;
@@ -102,6 +105,17 @@ export class BodyReader {
         ? parseJson(bytes)
         : await parseLines(bytes, accepts, DISPATCH_LIMITS.largeBodyBytes, pause);
   }
+}
+
+/** A body is left to Node, read to its end, parsed at once, or parsed later and in turn. */
+type Plan = 'none' | 'discard' | 'small' | 'large';
+
+function planFor(exchange: Exchange, { accepts, method }: Route): Plan {
+  const { message, format, awaitsContinue } = exchange;
+  // A write waits for the end of a body that it ignores, unless the client awaits a 100.
+  if (!accepts) return method === 'GET' || awaitsContinue || !hasBody(message) ? 'none' : 'discard';
+  const isSmall = message.complete && !isLarge(message.readableLength) && format === 'json';
+  return isSmall ? 'small' : 'large';
 }
 
 /** Resolves with a body. Calls `onReceived`, which may throw, with the number of bytes so far. */
