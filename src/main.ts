@@ -110,8 +110,8 @@ async function start(options: Options, log: Log) {
   const { isInUse } = await import('./storage/sqlite/existing.ts');
   if (options.db.kind === 'file' && (await isInUse(options.db.name)))
     log.write('warn', 'another process uses the database', { file: options.db.name });
-  const { freeSocketPath } = await import('./processes/socket-path.ts');
-  if (options.socket !== undefined) await freeSocketPath(options.socket);
+  const { checkSocketPath } = await import('./processes/socket-path.ts');
+  if (options.socket !== undefined) await checkSocketPath(options.socket);
   return launch();
 }
 

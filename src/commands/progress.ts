@@ -1,4 +1,4 @@
-// Shows the progress of a command: a bar on a terminal, otherwise a line per tenth of the work.
+// Shows the progress of a command: each percent on a terminal, otherwise a line per tenth.
 
 /** Where progress is shown. */
 export interface Screen {
@@ -9,42 +9,24 @@ export interface Screen {
 /** Called with how much of the total is done. */
 export type OnProgress = (done: number, total: number) => void;
 
-/** Keeps a line with the largest likely numbers within 80 columns. */
-const BAR_WIDTH = 12;
-/** At most this many lines are written if the screen is not a terminal. */
-const STEPS = 10;
-
-/** Returns a function that shows how far something is. Its first call starts the clock. */
+/** Returns a function that shows how far something is. Its creation starts the clock. */
 export function createProgress(screen: Screen, label: string, unit = ''): OnProgress {
-  let startedMs = Number.NaN;
-  let updatedMs = Number.NEGATIVE_INFINITY;
-  let step = 0;
-  let ended = false;
-
-  function format(done: number, total: number, seconds: number): string {
-    const fraction = total === 0 ? 1 : done / total;
-    const filled = Math.round(fraction * BAR_WIDTH);
-    const bar = screen.isTerminal ? ` [${'#'.repeat(filled).padEnd(BAR_WIDTH, '-')}]` : '';
-    const rate = seconds > 0 ? `, ${formatNumber(done / seconds)}${unit}/s` : '';
+  const startedMs = performance.now();
+  const stepPercent = screen.isTerminal ? 1 : 10;
+  // Except on a terminal, the first line says that a tenth is done.
+  let shown = screen.isTerminal ? -1 : 0;
+  return (done, total) => {
+    const percent = total === 0 ? 100 : Math.floor((done / total) * 100);
+    const step = Math.floor(percent / stepPercent);
+    if (step <= shown || shown * stepPercent >= 100) return;
+    shown = step;
+    const seconds = (performance.now() - startedMs) / 1_000;
+    const rate = done > 0 ? `, ${formatNumber(done / seconds)}${unit}/s` : '';
     const left =
       done > 0 && done < total ? `, ${formatMinutes((seconds * (total - done)) / done)} left` : '';
-    const percent = Math.floor(fraction * 100);
-    return `${label}${bar} ${percent} % of ${formatNumber(total)}${unit}${rate}${left}`;
-  }
-
-  return (done, total) => {
-    if (ended) return;
-    const now = performance.now();
-    if (Number.isNaN(startedMs)) startedMs = now;
-    ended = done >= total;
-    const reached = total === 0 ? STEPS : Math.floor((done / total) * STEPS);
-    const isDue = screen.isTerminal ? ended || now - updatedMs >= 100 : reached !== step;
-    if (!isDue) return;
-    updatedMs = now;
-    step = reached;
-    const text = format(done, total, (now - startedMs) / 1_000);
+    const text = `${label} ${percent} % of ${formatNumber(total)}${unit}${rate}${left}`;
     // On a terminal, move to the first column and erase the line.
-    screen.write(screen.isTerminal ? `\r\u001b[K${text}${ended ? '\n' : ''}` : `${text}\n`);
+    screen.write(screen.isTerminal ? `\r\u001b[K${text}${done < total ? '' : '\n'}` : `${text}\n`);
   };
 }
 

@@ -1,14 +1,14 @@
 // Creates and removes the Unix socket of the service. Node would let the umask decide on access and
-// remove a successor's socket, so it binds a hidden path, from which a link makes it public.
+// remove a successor's socket, so it binds a hidden path, and a rename makes the socket public.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
-import { chmodSync, linkSync, lstatSync, rmSync, type Stats } from 'node:fs';
-import { access, constants, mkdir, rm, unlink } from 'node:fs/promises';
+import { chmodSync, existsSync, lstatSync, renameSync, rmSync, type Stats } from 'node:fs';
+import { access, constants, mkdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 
-/** Removes a socket on which no process listens. Rejects in one line if it cannot be replaced. */
-export async function freeSocketPath(path: string): Promise<void> {
+/** Rejects in one line if a socket cannot be created at `path`, or a process listens on it. */
+export async function checkSocketPath(path: string): Promise<void> {
   const folder = dirname(path);
   await access(folder, constants.W_OK | constants.X_OK).catch((cause) => {
     const isMissing = cause.code === 'ENOENT' || cause.code === 'ENOTDIR';
@@ -17,26 +17,25 @@ export async function freeSocketPath(path: string): Promise<void> {
   });
   // An earlier process with our id may have been killed during its start.
   await rm(hiddenFolder(path), { recursive: true, force: true });
-  if (statsOf(path)?.isSocket() === false) throw new Error(`${path} exists and is not a socket`);
-  if (!(await removeStale(path))) throw inUse(path);
+  const found = statsOf(path);
+  if (found?.isSocket() === false) throw new Error(`${path} exists and is not a socket`);
+  if (found && (await hasListener(path))) throw new Error(`${path} is in use by another process`);
 }
 
-/** Makes the socket that `listen` binds public at `path`; all processes share the first one. */
+/** Makes the socket that `listen` binds public at `path`; all processes share it. */
 export async function createSocket(path: string, listen: (hidden: string) => Promise<unknown>) {
   const folder = hiddenFolder(path);
   const hidden = join(folder, 's');
-  if (cluster.isWorker) await removeStale(path);
   await createPrivateFolder(folder);
   try {
     await listen(hidden);
     // Do not await from here on: the caller must be ready for the first request.
     chmodSync(hidden, 0o660);
-    linkSync(hidden, path);
+    renameSync(hidden, path);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const isShared = code === 'ENOENT' || statsOf(hidden)?.ino === statsOf(path)?.ino;
-    if (cluster.isWorker && isShared && statsOf(path)) return;
-    throw code === 'EEXIST' ? inUse(path) : error;
+    const isPublic = (error as NodeJS.ErrnoException).code === 'ENOENT' && existsSync(path);
+    // Another process of the service may have made it public.
+    if (!cluster.isWorker || !isPublic) throw error;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -67,25 +66,8 @@ async function createPrivateFolder(folder: string): Promise<void> {
   });
 }
 
-async function removeStale(path: string): Promise<boolean> {
-  const found = statsOf(path);
-  if (!found) return true;
-  if (!found.isSocket() || (await hasListener(path))) return false;
-  const now = statsOf(path);
-  // A sibling may have replaced it; the new socket may have the inode of the old one.
-  if (now?.ino !== found.ino || now.ctimeMs !== found.ctimeMs) return now === undefined;
-  await unlink(path).catch((cause) => {
-    throw new Error(`cannot replace ${path}: permission denied`, { cause });
-  });
-  return true;
-}
-
 function statsOf(path: string): Stats | undefined {
   return lstatSync(path, { throwIfNoEntry: false });
-}
-
-function inUse(path: string): Error {
-  return new Error(`${path} is in use by another process`);
 }
 
 /** Whether a process listens, even one that is busy (EAGAIN) or denies access (EACCES). */

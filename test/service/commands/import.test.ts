@@ -313,7 +313,7 @@ test('import: no database is made without an export', async (t) => {
 
 const SCRIPT = '/usr/bin/script';
 
-test('import: on a terminal the reason replaces the bar', (t) => {
+test('import: on a terminal the reason replaces the progress', (t) => {
   if (!existsSync(SCRIPT))
     return skipLoudly(t, `there is no ${SCRIPT} (of util-linux) to make a terminal`);
   const file = fileWith(t, linesOf([1, 1]));
@@ -322,6 +322,6 @@ test('import: on a terminal the reason replaces the bar', (t) => {
   assert.equal(status, 1);
   assert.match(
     stdout.replaceAll('\u001b', '^'),
-    /\^\[Kimported \[-+\] 0 % of 2[^\n]*\r\^\[Knotes-server: cannot import [^\n]+\n$/,
+    /\^\[Kimported 0 % of 2[^\n]*\r\^\[Knotes-server: cannot import [^\n]+\n$/,
   );
 });
