@@ -35,7 +35,7 @@ export async function main(): Promise<void> {
     // Node explains this code only if the service has one process.
     const text = message.replace('bind EADDRINUSE', 'address already in use');
     const line = escapeControls(text.replace(/\s*[\r\n]\s*/g, ' '));
-    // Clear a progress bar first.
+    // Clear the line of progress first.
     const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
     process.stderr.write(`${clear}notes-server: ${line}${isUsage ? ' (see --help)' : ''}\n`);
   }
