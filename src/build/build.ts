@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { GUIDES } from '../docs/guides.ts';
 import { compileContract } from './contract.ts';
 import { renderGuide } from './guides.ts';
@@ -58,13 +58,7 @@ async function renderGuides(source: URL, target: URL): Promise<void> {
   }
 }
 
-/** Writes a file and its compressed forms, before it: if it is there, they are up to date. */
 async function writeAsset(path: URL, bytes: Buffer): Promise<void> {
-  if (existsSync(path) && bytes.equals(await readFile(path))) return;
-  const variants = { br: brotliCompressSync(bytes), gz: gzipSync(bytes, { level: 9 }) };
-  for (const [ending, compressed] of Object.entries(variants)) {
-    if (compressed.length >= bytes.length * 0.9) continue;
-    await writeFile(new URL(`${path.href}.${ending}`), compressed);
-  }
   await writeFile(path, bytes);
+  await writeFile(new URL(`${path.href}.gz`), gzipSync(bytes, { level: 9 }));
 }

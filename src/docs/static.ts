@@ -7,11 +7,10 @@ import { matchesWeakly, parseEntityTags } from '../http/body/entity-tags.ts';
 import { parseWeights } from '../http/body/media-type.ts';
 import type { Reply } from '../http/reply.ts';
 
-/** The bytes of a file by content coding; of compressed ones, clients prefer the first. */
+/** The bytes of a file, and the same compressed. */
 export interface Asset {
   readonly identity: Buffer;
-  readonly br?: Buffer | undefined;
-  readonly gzip?: Buffer | undefined;
+  readonly gzip: Buffer;
 }
 
 /** The servers of files by name. */
@@ -25,25 +24,22 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Returns the server of `asset`, which adds `headers` (flat) to each reply, a 304 included. */
-export function createAssetServer(asset: Asset, headers: readonly string[]) {
-  const { identity, ...compressed } = asset;
+export function createAssetServer({ identity, gzip }: Asset, headers: readonly string[]) {
   const hash = createHash('sha256').update(identity).digest('base64url').slice(0, 22);
-  const shared = [...headers, 'vary', 'accept-encoding'];
-  const plain = { tag: hash, body: identity, headers: [...shared, 'etag', `"${hash}"`] };
-  // Each coding is a representation with its own entity tag (RFC 9110, section 8.8.3.3).
-  const others = Object.entries(compressed).flatMap(([coding, body]) => {
-    const tag = `${hash}-${coding}`;
-    const own = [...shared, 'etag', `"${tag}"`, 'content-encoding', coding];
-    return body ? [{ coding, tag, body, headers: own }] : [];
-  });
+  // A coding is a representation with its own entity tag (RFC 9110, section 8.8.3.3).
+  const formOf = (body: Buffer, tag: string, ...coding: string[]) => {
+    return {
+      tag,
+      body,
+      headers: [...headers, 'vary', 'accept-encoding', 'etag', `"${tag}"`, ...coding],
+    };
+  };
+  const plain = formOf(identity, hash);
+  const compressed = formOf(gzip, `${hash}-gzip`, 'content-encoding', 'gzip');
 
   return (request: IncomingHttpHeaders): Reply => {
-    const weights = parseWeights(request['accept-encoding']);
-    const weightOf = ({ coding }: { coding: string }) => weights.get(coding) ?? 0;
-    const [best] = others
-      .filter((each) => weightOf(each) > 0)
-      .sort((one, other) => weightOf(other) - weightOf(one));
-    const { tag, body, headers } = best ?? plain;
+    const weight = parseWeights(request['accept-encoding']).get('gzip') ?? 0;
+    const { tag, body, headers } = weight > 0 ? compressed : plain;
     const known = parseEntityTags(request['if-none-match'] ?? '') ?? [];
     return matchesWeakly(known, tag) ? { status: 304, headers } : { status: 200, headers, body };
   };
@@ -57,12 +53,9 @@ export async function readAssets(
 ): Promise<AssetServers> {
   const read = (name: string) => readFile(new URL(name, folder));
   const servers = names.map(async (name) => {
-    const compressed = ['br', 'gz'].map((ending) =>
-      read(`${name}.${ending}`).catch(() => undefined),
-    );
-    const [identity, br, gzip] = await Promise.all([read(name), ...compressed]);
+    const [identity, gzip] = await Promise.all([read(name), read(`${name}.gz`)]);
     const all = ['content-type', TYPES[extname(name)] ?? '', ...headers];
-    return [name, createAssetServer({ identity, br, gzip }, all)] as const;
+    return [name, createAssetServer({ identity, gzip }, all)] as const;
   });
   return new Map(await Promise.all(servers));
 }
