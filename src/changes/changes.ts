@@ -2,7 +2,7 @@
 import { type Resource, textFieldsOf, typeOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';
-import { CHANGES, KEPT_CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
+import { CHANGES, KEPT_CHANGES, LAST_NUMBER, timeSql } from '../storage/numbers.ts';
 import { membersIn, membersSql } from '../storage/records/members.ts';
 
 /** A place in the log. */
@@ -36,29 +36,7 @@ export interface Changes {
 /** How many bytes of records a read returns at most, unless a single record exceeds them. */
 export const MAX_RECORD_BYTES = 262_144;
 
-const ID = 2;
-const OTHER_ID = 3;
-const AT = 4;
-
-/** By the type of a change: the members that name records, and where a line has their ids. */
-const ID_MEMBERS = new Map<string, readonly (readonly [name: string, place: number])[]>([
-  ...RESOURCES.flatMap((resource) => {
-    const { owner, idParameter } = resource;
-    const own = [idParameter, ID] as const;
-    const members = owner ? [[owner.resource.idParameter, OTHER_ID] as const, own] : [own];
-    const events = ['created', 'updated', 'deleted'];
-    return events.map((event) => [`${typeOf(resource)}.${event}`, members] as const);
-  }),
-  ...['note.tagged', 'note.untagged'].map((type) => {
-    return [
-      type,
-      [
-        ['note_id', ID],
-        ['tag_id', OTHER_ID],
-      ],
-    ] as const;
-  }),
-]);
+const LINE = /^\{"id":"([^"]+)","type":"([^"]+)"/;
 
 /** Returns a text such as "5f2c9a01-1042". */
 export function cursorText({ generation, number }: Cursor): string {
@@ -84,12 +62,14 @@ export async function readChanges(
   { after, limit, withRecords, fields = [] }: ChangesRequest,
 ): Promise<Changes | undefined> {
   const parameter = JSON.stringify([after.generation, after.number, limit]);
-  const sql = fields.length > 0 ? changesSql(withRecords, fields) : SQLS[`${withRecords}`];
-  const [row] = await source.read({ sql, parameter });
+  const [row] = await source.read({ sql: changesSql(withRecords, fields), parameter });
   if (row?.is_logged !== 1) return undefined;
   const last = cursorOf(row);
   const lines = row.lines === null ? [] : String(row.lines).split('\n');
-  const items = lines.map((line) => parseLine(line, last.generation, withRecords));
+  const items = lines.map((text) => {
+    const [, id = '', type = ''] = LINE.exec(text) ?? [];
+    return { id, type, text };
+  });
   const lastId = items.at(-1)?.id;
   const next = lastId === undefined ? last : parseCursor(lastId);
   return { items, next, hasMore: next.number < last.number };
@@ -99,28 +79,30 @@ function cursorOf(row: Row | undefined): Cursor {
   return { generation: String(row?.generation), number: Number(row?.last) };
 }
 
-/** Parses `NUMBER TYPE ID OTHER_ID AT`, and the record after another space. */
-function parseLine(line: string, generation: string, withRecords: boolean): LoggedChange {
-  const fields = line.split(' ', AT + 1);
-  const [number, type = ''] = fields;
-  const id = `${generation}-${number}`;
-  const at = fields[AT] ? `"${new Date(Number(fields[AT])).toISOString()}"` : 'null';
-  let text = `{"id":"${id}","type":"${type}","at":${at}`;
-  for (const [name, place] of ID_MEMBERS.get(type) ?? []) text += `,"${name}":${fields[place]}`;
-  if (withRecords) text += `,"record":${line.slice(fields.join(' ').length + 1)}`;
-  return { id, type, text: `${text}}` };
-}
-
-function ofRecordSql(valueSql: (resource: Resource) => string): string {
-  const cases = RESOURCES.map(
-    (resource) => `WHEN '${typeOf(resource)}' THEN
-      (SELECT ${valueSql(resource)} FROM ${resource.table} WHERE ${resource.table}.id = due.id)`,
-  );
+/** Returns the SQL of what `valueSql` returns for the resource that a change is about. */
+function byResourceSql(valueSql: (resource: Resource) => string): string {
+  const cases = RESOURCES.map((each) => `WHEN '${typeOf(each)}' THEN ${valueSql(each)}`);
   return `CASE substr(type, 1, instr(type, '.') - 1) ${cases.join(' ')} END`;
 }
 
+function ofRecordSql(valueSql: (resource: Resource) => string): string {
+  return byResourceSql(
+    (resource) => `
+      (SELECT ${valueSql(resource)} FROM ${resource.table} WHERE ${resource.table}.id = due.id)`,
+  );
+}
+
+/** Returns the SQL of the members with the ids of the records that a change is about. */
+function idMembersSql({ owner, idParameter }: Resource): string {
+  const own = `',"${idParameter}":' || id`;
+  // What has no owner has another id only if it was tagged or untagged.
+  return owner
+    ? `',"${owner.resource.idParameter}":' || other_id || ${own}`
+    : `${own} || coalesce(',"tag_id":' || other_id, '')`;
+}
+
 /** Returns the SQL of a page of the log, which ends early if its records become too large. */
-function changesSql(withRecords: boolean, fields: readonly string[] = []): string {
+function changesSql(withRecords: boolean, fields: readonly string[]): string {
   const membersOf = (resource: Resource) => membersIn(resource, { fields, include: [] });
   const sizeSql = ofRecordSql((resource) => {
     const texts = textFieldsOf(resource);
@@ -128,7 +110,9 @@ function changesSql(withRecords: boolean, fields: readonly string[] = []): strin
     return ['0', ...sent.map(({ name }) => `octet_length(${name})`)].join(' + ');
   });
   const recordSql = (resource: Resource) => `json_object(${membersSql(membersOf(resource))})`;
-  const record = withRecords ? ` || ' ' || coalesce(${ofRecordSql(recordSql)}, 'null')` : '';
+  const record = withRecords
+    ? ` || ',"record":' || coalesce(${ofRecordSql(recordSql)}, 'null')`
+    : '';
   const sized = `
     SELECT *, sum(size) OVER (ORDER BY number) - size AS before
     FROM (SELECT *, coalesce(${sizeSql}, 0) AS size FROM due)`;
@@ -145,11 +129,10 @@ function changesSql(withRecords: boolean, fields: readonly string[] = []): strin
       ORDER BY number LIMIT ?1 ->> '$[2]')
     SELECT place.*, (
       SELECT group_concat(
-        number || ' ' || type || ' ' || id || ' ' || coalesce(other_id, '') || ' ' ||
-          coalesce(at, '')${record},
+        '{"id":"' || place.generation || '-' || number || '","type":"' || type ||
+          '","at":' || coalesce('"' || ${timeSql('at')} || '"', 'null') ||
+          ${byResourceSql(idMembersSql)}${record} || '}',
         char(10) ORDER BY number)
       FROM ${taken}) AS lines
     FROM place`;
 }
-
-const SQLS = { false: changesSql(false), true: changesSql(true) };
