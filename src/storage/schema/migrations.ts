@@ -13,9 +13,6 @@ export const VERSIONS_TABLE = `CREATE TABLE IF NOT EXISTS notes_server_migration
 /** The SQL of the version of the schema; 0 if no step has been taken. */
 export const VERSION = '(SELECT coalesce(max(version), 0) FROM notes_server_migrations)';
 
-/** The tables that development versions had instead; their data has another form. */
-const DEVELOPMENT_TABLES = ['notes_server_versions', 'notes_server_schema', 'notes_server_steps'];
-
 /** The version of the schema that this program knows. */
 export const SCHEMA_VERSION = STEPS.length;
 
@@ -50,12 +47,13 @@ export async function storedSchema(
   });
   const names = new Set(found.map(({ name }) => String(name)));
   if (names.size === 0) return { version: 0, names };
-  if (DEVELOPMENT_TABLES.some((name) => names.has(name)))
+  if (!names.has('notes_server_migrations')) {
+    const isOurs = [...names].some((name) => name.startsWith('notes_server_'));
+    const advice = 'export it with that version, and import the export here';
     throw new DatabaseUnusable(
-      'a development version made it: export it with that version, and import the export here',
+      isOurs ? `a development version made it: ${advice}` : 'it belongs to another program',
     );
-  if (!names.has('notes_server_migrations'))
-    throw new DatabaseUnusable('it belongs to another program');
+  }
   const [row] = await read({ sql: `SELECT ${VERSION} AS version` });
   const version = Number(row?.version);
   if (version > known)
