@@ -156,7 +156,8 @@ function queriesForSequences({ table }: Resource): string[] {
 }
 
 /** All resources share the sequence of numbers, which make entity tags unique. */
-function queryForUniqueness(resources: readonly Resource[]): string {
+/** Returns the query for numbers that several records have. */
+export function queryForUniqueness(resources: readonly Resource[]): string {
   const numbers = resources.map(
     (each) => `SELECT number, '${typeOf(each)} ' || id AS record FROM ${each.table}`,
   );

@@ -18,8 +18,6 @@ export interface Head {
 /** What a line holds. */
 export interface RecordLine {
   readonly relation: Relation;
-  /** Its own id, if it has one, and those that it refers to. */
-  readonly ids: readonly number[];
   /** The values of its columns; those of a record without its number and its times. */
   readonly values: readonly unknown[];
 }
@@ -108,7 +106,7 @@ export function readerOf(
     const ids = names.map((name) => numberIn(value, name, -MAX_IMPORTED_ID, MAX_IMPORTED_ID));
     const fault = check(value);
     if (fault !== undefined) throw new Error(fault);
-    return { relation, ids, values: [...ids, ...valuesOf(relation, value)] };
+    return { relation, values: [...ids, ...valuesOf(relation, value)] };
   };
 }
 

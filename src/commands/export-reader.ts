@@ -1,8 +1,7 @@
 // Reads an export page by page and validates its lines, so that records can be stored as they are.
 import { skipSpace } from '../http/body/formats.ts';
-import { keysOf, type Relation, referencesOf, typeOf } from '../resources/resource.ts';
+import type { Relation } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
-import { CHANGES } from '../storage/numbers.ts';
 import {
   type Head,
   isEnd,
@@ -20,20 +19,19 @@ const BATCH_BYTES = 1_048_576;
 /** The longest note, with all its texts escaped, needs 1.2 MB. */
 const MAX_LINE_BYTES = 2_097_152;
 
-/** Masks of up to 30 bits are stored without a heap object. */
-const BITS = 30;
+/** A record, and where it was read. */
+export interface FoundRecord extends RecordLine {
+  readonly lineNumber: number;
+}
 
 interface RecordPage {
   readonly relation: Relation;
-  readonly rows: readonly (readonly unknown[])[];
+  readonly records: readonly FoundRecord[];
 }
 
 /** Reads one export. Errors in a line start with its number. Closes the input when disposed of. */
 export class ExportReader {
   readonly #lines: AsyncGenerator<Buffer>;
-  readonly #lastKeys = new Map<Relation, readonly number[]>();
-  /** The ids of each table, and the numbers of all records. */
-  readonly #found = new Map<string, NumberSet>();
   #lineNumber = 1;
   /** How many records of each table have been read. */
   readonly #counts: Record<string, number> = {};
@@ -52,7 +50,7 @@ export class ExportReader {
 
   /** Yields the records; call it once. Rejects at the first malformed line or a premature end. */
   async *pages(head: Head): AsyncGenerator<RecordPage> {
-    let batch: RecordLine[] = [];
+    let batch: FoundRecord[] = [];
     let bytes = 0;
     for await (const line of this.#lines) {
       this.#lineNumber += 1;
@@ -72,44 +70,16 @@ export class ExportReader {
     await this.#lines.return(undefined);
   }
 
-  #parse(line: Buffer, head: Head): RecordLine | undefined {
+  #parse(line: Buffer, head: Head): FoundRecord | undefined {
     if (skipSpace(line, 0) === line.length) return undefined;
     if (this.#hasEnded) throw new Error('nothing may follow the last line of an export');
     const value = readLine(line);
     this.#hasEnded = isEnd(value, this.#counts, head);
     if (this.#hasEnded) return undefined;
-    const record = readRecord(value);
-    this.#checkIds(record);
-    const { relation, values } = record;
+    const { relation, values } = readRecord(value);
     this.#counts[relation.table] = (this.#counts[relation.table] ?? 0) + 1;
-    if ('references' in relation) return record;
-    const change = readChange(value, head);
-    if (!this.#foundIn(CHANGES).add(change[0]))
-      throw new Error(`the number ${change[0]} occurs twice`);
-    return { ...record, values: [...values, ...change] };
-  }
-
-  /** Throws unless the ids follow the previous ones, and the records that they refer to exist. */
-  #checkIds({ relation, ids }: RecordLine): void {
-    const references = referencesOf(relation);
-    for (const [index, { resource, column }] of references.entries()) {
-      if (!this.#foundIn(resource.table).has(Number(ids.at(index - references.length))))
-        throw new Error(`${column} refers to a ${typeOf(resource)} that does not exist`);
-    }
-    const key = ids.slice(0, keysOf(relation).length);
-    const previous = this.#lastKeys.get(relation) ?? [];
-    const differing = key.findIndex((id, index) => id !== previous[index]);
-    // Without a difference, NaN is not greater.
-    if (!(Number(key[differing]) > Number(previous[differing] ?? -Infinity)))
-      throw new Error(`ids must increase within each type, but ${key} follows ${previous}`);
-    this.#lastKeys.set(relation, key);
-    if (!('references' in relation)) this.#foundIn(relation.table).add(Number(key[0]));
-  }
-
-  #foundIn(table: string): NumberSet {
-    const found = this.#found.get(table) ?? new NumberSet();
-    this.#found.set(table, found);
-    return found;
+    const change = 'references' in relation ? [] : readChange(value, head);
+    return { relation, values: [...values, ...change], lineNumber: this.#lineNumber };
   }
 }
 
@@ -130,27 +100,10 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /** Yields the records by relation, parents before children. */
-function* pagesIn(batch: readonly RecordLine[]): Generator<RecordPage> {
+function* pagesIn(batch: readonly FoundRecord[]): Generator<RecordPage> {
   for (const relation of RELATIONS) {
     const records = batch.filter((record) => record.relation === relation);
-    if (records.length > 0) yield { relation, rows: records.map(({ values }) => values) };
-  }
-}
-
-/** A set of whole numbers. Neighbours share an entry, so that a million of them need about 2 MB. */
-class NumberSet {
-  readonly #masks = new Map<number, number>();
-
-  has(number: number): boolean {
-    return ((this.#masks.get(Math.floor(number / BITS)) ?? 0) & (1 << (number % BITS))) !== 0;
-  }
-
-  /** Adds a number; returns false if the set contains it already. */
-  add(number: number): boolean {
-    if (this.has(number)) return false;
-    const key = Math.floor(number / BITS);
-    this.#masks.set(key, (this.#masks.get(key) ?? 0) | (1 << (number % BITS)));
-    return true;
+    if (records.length > 0) yield { relation, records };
   }
 }
 

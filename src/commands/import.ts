@@ -2,15 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { READ_ERRORS } from '../read-errors.ts';
-import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
+import { keysOf, type Relation } from '../resources/resource.ts';
+import { RELATIONS, RESOURCES, SEARCHABLE } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { EMPTY_LOG, LAST_NUMBER, renewGeneration } from '../storage/numbers.ts';
 import { openStorage, type StorageOptions } from '../storage/open.ts';
 import { isUnfinished, MARK_UNFINISHED, REMOVE_MARK } from '../storage/schema/migrations.ts';
+import { queryForUniqueness } from './check.ts';
 import { wordsInsertion } from './check-words.ts';
 import { formatCounts } from './export.ts';
 import type { Head } from './export-format.ts';
-import { ExportReader } from './export-reader.ts';
+import { ExportReader, type FoundRecord } from './export-reader.ts';
 import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 
@@ -47,19 +49,45 @@ export async function load(
   const total = totalOf(head.counts);
   let done = 0;
   onProgress(done, total);
-  for await (const { relation, rows } of reader.pages(head)) {
-    const indexed = SEARCHABLE.filter((each) => each === relation);
-    const words = indexed.map((each) => wordsInsertion(each, each.search.table, rows));
-    await target.transact(randomUUID(), [insertion(relation, rows), ...words]);
-    done += rows.length;
+  for await (const { relation, records } of reader.pages(head)) {
+    await store(target, relation, records);
+    done += records.length;
     onProgress(done, total);
   }
+  const [fault] = await target.read({ sql: queryForUniqueness(RESOURCES) });
+  if (fault) throw new Error(Object.values(fault).join());
   const raised = raiseLastIds(head.lastIds);
   const indexed = SEARCHABLE.map(({ search: { position } }) => ({
     sql: `UPDATE ${position} SET number = ${LAST_NUMBER}, id = NULL`,
   }));
   const ending = [...raised, ...indexed, REMOVE_MARK, EMPTY_LOG, renewGeneration()];
   await target.transact(randomUUID(), ending);
+}
+
+/** Stores records. Rejects with the line of the first one that the database refuses. */
+async function store(
+  target: Database,
+  relation: Relation,
+  records: readonly FoundRecord[],
+): Promise<void> {
+  const rows = records.map(({ values }) => values);
+  const indexed = SEARCHABLE.filter((each) => each === relation);
+  const words = indexed.map((each) => wordsInsertion(each, each.search.table, rows));
+  try {
+    await target.transact(randomUUID(), [insertion(relation, rows), ...words]);
+  } catch (error) {
+    const { message } = error as Error;
+    if (!message.includes(' constraint failed')) throw error;
+    if (records.length === 1) {
+      const reason = message.includes('FOREIGN KEY')
+        ? 'it refers to a record that does not exist'
+        : `an earlier line has the same ${keysOf(relation).join(' and ')}`;
+      throw new Error(`line ${records[0]?.lineNumber}: ${reason}`, { cause: error });
+    }
+    const middle = records.length >> 1;
+    await store(target, relation, records.slice(0, middle));
+    await store(target, relation, records.slice(middle));
+  }
 }
 
 async function begin(target: Database): Promise<void> {

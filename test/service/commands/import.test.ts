@@ -135,14 +135,14 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
     changed(COMMENT, `\n \t\r\n${COMMENT.replace('"e"', '" "')}`),
     'line 6: body must not be blank.',
   ],
-  'an id twice': [
-    changed('"id":3', '"id":1'),
-    'line 3: ids must increase within each type, but 1 follows 1',
-  ],
+  'an id twice': [changed('"id":3', '"id":1'), 'line 3: an earlier line has the same id'],
   'a record without a number': [changed(',"number":31', ''), `line 2: ${NUMBER}`],
   'a number of zero': [changed('"number":31', '"number":0'), `line 2: ${NUMBER}`],
   'a number above the last one': [changed('"number":30', '"number":41'), `line 4: ${NUMBER}`],
-  'a number twice': [changed('"number":30', '"number":31'), 'line 4: the number 31 occurs twice'],
+  'a number twice': [
+    changed('"number":30', '"number":31'),
+    'the number 31 belongs to 2 records, such as comment 2 and note 1',
+  ],
   'a time without milliseconds': [
     changed('12:00:00.000Z', '12:00:00Z'),
     'line 3: created_at must be null or a time like 9999-12-31T23:59:59.999Z',
@@ -153,15 +153,15 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   ],
   'a link without its tag': [
     HEAD + NOTES + LINK,
-    'line 4: tag_id refers to a tag that does not exist',
+    'line 4: it refers to a record that does not exist',
   ],
   'a link twice': [
     HEAD + NOTES + TAG + LINK.repeat(2),
-    'line 6: ids must increase within each type, but 3,2 follows 3,2',
+    'line 6: an earlier line has the same note_id and tag_id',
   ],
   'a comment without its note': [
     changed('"note_id":3', '"note_id":4'),
-    'line 4: note_id refers to a note that does not exist',
+    'line 4: it refers to a record that does not exist',
   ],
 };
 
