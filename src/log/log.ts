@@ -105,7 +105,7 @@ export class LineLog {
 }
 
 /** Returns the length of the next write: all lines that fit in a piece, but at least one line. */
-function pieceLength(bytes: Buffer): number {
+export function pieceLength(bytes: Buffer): number {
   if (bytes.length <= PIECE_BYTES) return bytes.length;
   const whole = bytes.lastIndexOf('\n', PIECE_BYTES - 1) + 1;
   return whole > 0 ? whole : bytes.indexOf('\n') + 1;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { STATUS_CODES } from 'node:http';
 import { test } from 'node:test';
 import { PROBLEM_STATUS, type ProblemSlug } from '../../src/http/problem.ts';
-import { assertFitsContract } from '../support/contract.ts';
+import { assertFitsContract, at, contract } from '../support/contract.ts';
 import type { Answer } from '../support/http.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -59,4 +59,41 @@ test('answers: anything else is refused', () => {
   for (const [method, path, answer, reason] of refused) {
     assert.throws(() => assertFitsContract(method, path, answer), reason, String(reason));
   }
+});
+
+/** Members that an answer may lack; a part of a record has the members that `fields` names. */
+const OPTIONAL = [
+  ...['NoteList.offset', 'CommentList.offset', 'TagList.offset', 'Violation.pointer'],
+  ...['Change.note_id', 'Change.comment_id', 'Change.tag_id', 'Change.record'],
+];
+
+/** Adds the members that the values of a schema may lack, with the name of the schema. */
+function addOptional(found: Set<string>, seen: Set<unknown>, schema: unknown, name: string): void {
+  if (typeof schema !== 'object' || schema === null || seen.has(schema)) return;
+  seen.add(schema);
+  const {
+    $ref,
+    required = [],
+    properties = {},
+  } = schema as {
+    readonly $ref?: string;
+    readonly required?: readonly string[];
+    readonly properties?: object;
+  };
+  if ($ref) addOptional(found, seen, at($ref.slice(1)), $ref.replace(/.*\//, ''));
+  for (const member of Object.keys(properties))
+    if (!required.includes(member)) found.add(`${name}.${member}`);
+  for (const inner of Object.values(schema)) addOptional(found, seen, inner, name);
+}
+
+test('answers: have every member but a few', () => {
+  const found = new Set<string>();
+  const responses = [contract.components.responses, contract.paths].map((each) =>
+    JSON.parse(JSON.stringify(each), (name, value) =>
+      /^(?:parameters|requestBody|example|examples|headers|links)$/.test(name) ? undefined : value,
+    ),
+  );
+  addOptional(found, new Set(), responses, '');
+  const ofWhole = [...found].filter((member) => !/^\w+Part\./.test(member));
+  assert.deepEqual(ofWhole.sort(), OPTIONAL.sort());
 });

@@ -3,19 +3,20 @@ import assert from 'node:assert/strict';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
-import { clientNetwork } from '../../src/guards/client-address.ts';
+import { addressOf, clientNetwork } from '../../src/guards/client-address.ts';
 import { heapMegabytes } from '../support/heap.ts';
 
 function clientOf(
   remoteAddress: string | undefined,
   forwarded?: string | string[],
   trustProxy = false,
+  clientAs = clientNetwork,
 ): string {
   const socket = new Socket();
   Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress });
   const message = new IncomingMessage(socket);
   if (forwarded !== undefined) message.headers['x-forwarded-for'] = forwarded;
-  return clientNetwork(message, trustProxy);
+  return clientAs(message, trustProxy);
 }
 
 const NETWORKS: readonly (readonly [address: string, client: string])[] = [
@@ -66,6 +67,11 @@ test('client address: a proxy may add the port', () => {
   assert.equal(clientOf('192.0.2.1', '203.0.113.7, 198.51.100.1:4711', true), '198.51.100.1');
   for (const text of ['[2001:db8:1:2::3]:4711', '[2001:db8:1:2::3]', '2001:db8:1:2::3'])
     assert.equal(clientOf('192.0.2.1', text, true), '2001:db8:1:2::/64', text);
+});
+
+test('client address: a zone in x-forwarded-for does not reach the log', () => {
+  for (const text of ['fe80::1%eth0', 'fe80::1%any-text', '[fe80::1%1]:80'])
+    assert.equal(clientOf('192.0.2.1', text, true, addressOf), 'fe80::1', text);
 });
 
 test('client address: does not keep the header in memory', () => {

@@ -4,6 +4,9 @@ import { type Agent, request as httpRequest, type IncomingMessage } from 'node:h
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { assertFitsContract } from './contract.ts';
 
+/** How long a connection may be silent; the longest poll takes half as long. */
+const MAX_SILENCE_MS = 60_000;
+
 /** The parts of a request beside its method and path. */
 export interface RequestParts {
   readonly json?: unknown;
@@ -54,6 +57,9 @@ export async function send(
   const fields = { ...type, ...length, ...headers };
   const place = socketPath === undefined ? { host, port } : { socketPath };
   const sent = httpRequest({ ...place, method, path, headers: fields, agent: agent ?? false });
+  sent.setTimeout(MAX_SILENCE_MS, () => {
+    sent.destroy(new Error(`${method} ${path}: no answer within ${MAX_SILENCE_MS} ms`));
+  });
   // If the connection breaks after the head, the response fails as well.
   sent.on('error', () => {});
   sent.end(content);

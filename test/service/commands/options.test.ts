@@ -141,7 +141,7 @@ const WRONG_URLS = [
 
 const WRONG: Readonly<Record<string, readonly string[]>> = {
   host: ['', '/tmp/x.sock', 'http://127.0.0.1'],
-  port: ['', 'http', '65536', '-1', '3.5', '1e3', '0x10', ' 80', '٣'],
+  port: ['', 'http', '65536', '-1', '-1.5', '3.5', '1e3', '0x10', ' 80', '٣'],
   db: [
     ...['', 'http://127.0.0.1:4001', 'postgres://db', 'rqlite:', 'rqlite://', 'rqlite://host'],
     ...['rqlite://host:4001,', 'rqlite://me:secret@host:4001', 'rqlite://host:4001/db'],
@@ -173,6 +173,9 @@ for (const [flag, texts] of Object.entries(WRONG)) {
       error instanceof UsageError && error.message.startsWith(`${name} `);
     for (const text of texts) {
       assert.throws(() => parseCommand([`--${flag}=${text}`], {}), isAbout(`--${flag}`), text);
+      // A value that begins like a flag is none, even after its flag.
+      if (text.startsWith('-'))
+        assert.throws(() => parseCommand([`--${flag}`, text], {}), UsageError);
       if (text === '') continue;
       const name = variable(flag);
       assert.throws(() => parseCommand([], { [name]: text }), isAbout(name), text);

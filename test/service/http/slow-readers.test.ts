@@ -37,6 +37,7 @@ test('slow readers: further large answers are 503, small ones are not', async (t
     textRoute('GET', '/large', () => LARGE),
     textRoute('GET', '/small', () => 'small'),
     textRoute('DELETE', '/written', () => LARGE),
+    textRoute('GET', '/checked', (call) => String(call.ensureSendable())),
   ];
   const server = await startBareServer(t, routes);
   const slow = await Promise.all(Array.from({ length: 4 }, () => openSocket(server)));
@@ -46,6 +47,8 @@ test('slow readers: further large answers are 503, small ones are not', async (t
   assert.equal(assertProblem(refused, 'service-unavailable').detail.includes('read slowly'), true);
   assert.equal(refused.headers['retry-after'], '1');
   assert.equal((await exchangeLast(server, 'GET /small')).body, 'small');
+  // A handler can tell before it reads what is large.
+  assertProblem(await exchangeLast(server, 'GET /checked'), 'service-unavailable');
   // What was written is not refused.
   assert.equal((await exchangeLast(server, 'DELETE /written')).body, LARGE);
 

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { LineLog, type Log } from '../../../src/log/log.ts';
+import { LineLog, type Log, pieceLength } from '../../../src/log/log.ts';
 import { startCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
@@ -156,6 +156,15 @@ test('log: a pipe gets whole lines, safe from other writers', async (t) => {
   // Read the rest as well: later it would go to another file with the same descriptor.
   const last = `"number":${count - 1}}\n`;
   await until(() => held.toString('utf8', 0, readNow(reader, held)).includes(last));
+});
+
+test('log: at most 4,096 bytes are written at once, unless a line is longer', () => {
+  const written = (...lengths: number[]) =>
+    pieceLength(Buffer.from(lengths.map((length) => `${'x'.repeat(length - 1)}\n`).join('')));
+  assert.equal(written(4_000, 96), 4_096);
+  assert.equal(written(4_000, 97), 4_000);
+  assert.equal(written(4_000, 96, 1), 4_096);
+  assert.equal(written(4_097, 1), 4_097);
 });
 
 test('log: flush resumes on a full pipe and waits for its reader', async (t) => {

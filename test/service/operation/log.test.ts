@@ -96,13 +96,13 @@ test('log: the client by address or by the hash of its key', async (t) => {
     await service.request('GET', '/notes', { headers });
   await service.request('GET', '/health', { headers: { ...forwarded, 'x-api-key': 'second' } });
   assert.deepEqual(
-    service.log.map(({ fields }) => [fields.status, fields.client]),
+    service.log.map(({ fields }) => [fields.status, fields.client, typeof fields.reason]),
     [
-      [401, '127.0.0.1'],
-      [200, 'key 16367aac'],
-      [429, 'key 16367aac'],
-      [403, '2001:db8::1'],
-      [200, '2001:db8::1'],
+      [401, '127.0.0.1', 'string'],
+      [200, 'key 16367aac', 'undefined'],
+      [429, 'key 16367aac', 'string'],
+      [403, '2001:db8::1', 'string'],
+      [200, '2001:db8::1', 'undefined'],
     ],
   );
 });

@@ -1,6 +1,6 @@
 // GET /metrics: what is counted, the names, and that clients cannot make it grow.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Metrics } from '../../../src/metrics/metrics.ts';
@@ -199,14 +199,30 @@ test('metrics: file sizes, of a file alone', { skip: needsFile }, async (t) => {
 });
 
 test('metrics: the process', async (t) => {
+  const start = performance.now();
+  const elapsedS = () => (performance.now() - start) / 1e3;
   const service = await startService(t);
+  const measured = () => {
+    const { user, system } = process.cpuUsage();
+    const descriptors = readdirSync('/proc/self/fd').length;
+    const { rss, heapUsed } = process.memoryUsage();
+    return { cpuS: (user + system) / 1e6, descriptors, rss, heapUsed };
+  };
+  const before = measured();
   const families = await metricsOf(service);
+  const after = measured();
   const value = (name: string) => sampleOf(families, name);
+  const assertNear = (name: string, low: number, high: number) => {
+    assert.ok(low <= value(name) && value(name) <= high, `${name}: ${low} ${value(name)} ${high}`);
+  };
   assert.ok(Math.abs(value('process_start_time_seconds') * 1e3 - performance.timeOrigin) < 1);
-  assert.ok(value('process_cpu_seconds_total') > 0);
-  assert.ok(value('process_resident_memory_bytes') > value('v8js_memory_heap_used_bytes'));
-  assert.ok(value('process_open_fds') > 0);
-  assert.ok(value('nodejs_eventloop_utilization_ratio') <= 1);
+  assertNear('process_cpu_seconds_total', before.cpuS, after.cpuS);
+  assertNear('process_resident_memory_bytes', before.rss / 2, after.rss * 2);
+  assertNear('v8js_memory_heap_used_bytes', before.heapUsed / 2, after.heapUsed * 2);
+  assertNear('process_open_fds', before.descriptors - 5, after.descriptors + 5);
+  assertNear('nodejs_eventloop_utilization_ratio', 0, 1);
+  for (const kind of ['mean', 'p50', 'p90', 'p99', 'max'])
+    assertNear(`nodejs_eventloop_delay_${kind}_seconds`, 0, elapsedS());
   const longest = async () =>
     sampleOf(await metricsOf(service), 'nodejs_eventloop_delay_max_seconds');
   await until(async () => {
@@ -216,7 +232,9 @@ test('metrics: the process', async (t) => {
       while (performance.now() < end);
       await nextTurn();
     }
-    return (await longest()) > 0.05;
+    const delayS = await longest();
+    assert.ok(delayS < elapsedS(), `${delayS} s`);
+    return delayS > 0.05;
   });
   await until(async () => (await longest()) < 0.05);
 });

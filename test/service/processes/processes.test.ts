@@ -1,11 +1,13 @@
 // Several processes look like one service from outside: one port, one file, one ready line, one
 // log, one stop. The tests share a service, which the last of them stops.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { assertRefused, runCommand, stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { openStream } from '../../support/event-stream.ts';
@@ -18,6 +20,14 @@ import { until } from '../../support/until.ts';
 const folder = temporaryFolder({ after });
 const service = await startProcesses({ after }, 3, [], { folder, coverage: true });
 const note = (title: string) => ({ json: { title, body: 'b' } });
+
+/** Writes; resolves with the line in the log of the process that did, which keeps the lease. */
+async function writeOne() {
+  const id = randomUUID();
+  const logged = service.nextLine((line) => line.request_id === id);
+  await request(service.url, 'POST', '/notes', { ...note('n'), headers: { 'x-request-id': id } });
+  return logged;
+}
 
 test('processes: a failed start is reported once, and nothing remains', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1');
@@ -115,10 +125,7 @@ test('processes: health covers all of them', async (t) => {
 test('processes: one that hangs with the write lease loses it', {
   timeout: 30_000,
 }, async () => {
-  // The process that wrote last keeps the turn.
-  const logged = service.nextLine((line) => line.method === 'POST');
-  await request(service.url, 'POST', '/notes', note('before'));
-  const { process: holder } = await logged;
+  const { process: holder } = await writeOne();
   sendSignal(holder, 'SIGSTOP');
   const answers = Array.from({ length: 6 }, () =>
     request(service.url, 'POST', '/notes', note('meanwhile')),
@@ -132,7 +139,8 @@ let dead = 0;
 
 test('processes: one that dies is replaced while others serve', async () => {
   const { length } = service.serving();
-  const [victim = 0, ...others] = service.serving();
+  const { process: victim } = await writeOne();
+  const others = service.serving().filter((pid) => pid !== victim);
   const message = (text: string) => service.nextLine((line) => line.message.includes(text));
   const [ended, replaced] = [message('process ended'), message('process replaced')];
   // Connections that the dying process was to accept must not hang.
@@ -148,8 +156,10 @@ test('processes: one that dies is replaced while others serve', async () => {
   for (const answer of await Promise.all(answers)) {
     if (answer instanceof Error) assert.match(answer.message, /the connection ended/);
   }
-  const json = { title: 'meanwhile', body: 'b' };
-  assert.equal((await request(service.url, 'POST', '/notes', { json })).status, 201);
+  const written = request(service.url, 'POST', '/notes', note('meanwhile'));
+  // One that hangs would lose the lease after two seconds.
+  const first = await Promise.race([written, delay(1_500, 'the lease was not released')]);
+  assert.equal(typeof first === 'string' ? first : first.status, 201);
   const { level, status, ended: pid } = await ended;
   assert.deepEqual([level, status, pid], ['error', 'SIGKILL', victim]);
   await replaced;

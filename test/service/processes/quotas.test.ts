@@ -2,23 +2,28 @@
 // process the last test kills.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { checkFile } from '../../../src/commands/check.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
-import { isAlive, startProcesses } from '../../support/processes.ts';
+import { isAlive, sendSignal, startProcesses } from '../../support/processes.ts';
 import { converse } from '../../support/raw.ts';
 import { until } from '../../support/until.ts';
 
 const folder = temporaryFolder({ after });
 // Each key has a quota of its own.
 const env = { NOTES_API_KEYS: 'one,two,three,four' };
-const service = await startProcesses({ after }, 3, ['--rate-limit', '5'], {
+const keys = join(folder, 'keys');
+writeFileSync(keys, 'old\n');
+const args = ['--rate-limit', '5', '--api-keys-file', keys];
+const service = await startProcesses({ after }, 3, args, {
   folder,
   env,
   coverage: true,
 });
+const since = performance.now();
 const withKey = (key: string) => ({ headers: { 'x-api-key': key } });
 const get = (key: string) => request(service.url, 'GET', '/notes', withKey(key));
 
@@ -85,6 +90,23 @@ test('processes: a client that leaves while it is counted', async () => {
   service.process.kill('SIGCONT');
   await logged;
   assert.equal((await request(service.url, 'GET', '/tags', withKey('three'))).status, 200);
+});
+
+test('processes: one that starts during a reload has the new keys', async () => {
+  // If it had lived for less than a second, the next one would be started later.
+  await until(() => performance.now() - since > 1_000);
+  const logged = (text: string) => service.nextLine(({ message }) => message === text);
+  const lines = ['process ended', 'process replaced', 'keys reloaded'].map(logged);
+  sendSignal(service.serving()[0], 'SIGKILL');
+  await lines[0];
+  const names = Array.from({ length: 30 }, (_, index) => `new-${index}`);
+  writeFileSync(keys, names.join('\n'));
+  sendSignal(service.process.pid, 'SIGHUP');
+  await Promise.all(lines);
+  const start = service.lines.length;
+  for (const name of names) assert.equal((await get(name)).status, 200, name);
+  const answered = () => service.lines.slice(start).map((line) => line.process);
+  await until(() => service.serving().every((pid) => answered().includes(pid)));
 });
 
 test('processes: wrong keys count for all together', async () => {
