@@ -12,6 +12,7 @@ import { type Keys, loadKeys } from './guards/keys.ts';
 import { health } from './health/feature.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import { HTTP_LIMITS } from './http/limits.ts';
+import type { Bases } from './http/paths.ts';
 import { type Problem, unavailable } from './http/problem.ts';
 import { HttpServer } from './http/server.ts';
 import { requestLog } from './log/feature.ts';
@@ -113,6 +114,9 @@ async function serve(
   { inOneRun }: FreshMemory,
 ) {
   const { host, port, socket, trustProxy, bodyLimitBytes, idleTimeoutS } = options;
+  // Known when the server listens: only then does port 0 have its number.
+  let bases: Bases;
+  let dispatcher: Dispatcher;
   const server = new HttpServer({
     onRequest(arrival) {
       for (const { onArrival } of features) onArrival?.();
@@ -124,32 +128,30 @@ async function serve(
     problemBase: () => bases.problemBase,
     limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: idleTimeoutS * 1_000 },
   });
-  const close = () => server.close();
-  const listen = async () => {
-    if (socket === undefined) return server.listen({ host, port });
-    await createSocket(socket, (path) => server.listen({ path }));
-    return `unix:${socket}`;
-  };
-  const address = await listen().catch(async (error) => {
-    await close();
+  try {
+    let address = `unix:${socket}`;
+    if (socket === undefined) address = await server.listen({ host, port });
+    else await createSocket(socket, (path) => server.listen({ path }));
+    // Do not await below: a request could arrive before the dispatcher exists.
+    const baseUrl = options.baseUrl ?? (socket === undefined ? address : 'http://localhost');
+    bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
+    dispatcher = new Dispatcher({
+      routes: features.flatMap(({ routes }) => routes?.(bases) ?? []),
+      guard: createGuard({ ...options, keys, baseUrl, loopback: isLocal(options), createLimiter }),
+      bodyLimitBytes,
+      problemBase: bases.problemBase,
+      onEnd(ending) {
+        for (const { onEnd } of features) onEnd?.(ending);
+      },
+      networkOf: (sender) => clientNetwork(sender, trustProxy),
+      toProblem: (error) => problemOf(error, features),
+      inOneRun,
+    });
+    return { address, close: () => server.close() };
+  } catch (error) {
+    await server.close();
     throw error;
-  });
-  // Do not await below: a request could arrive before the dispatcher exists.
-  const baseUrl = options.baseUrl ?? (socket === undefined ? address : 'http://localhost');
-  const bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
-  const dispatcher = new Dispatcher({
-    routes: features.flatMap(({ routes }) => routes?.(bases) ?? []),
-    guard: createGuard({ ...options, keys, baseUrl, loopback: isLocal(options), createLimiter }),
-    bodyLimitBytes,
-    problemBase: bases.problemBase,
-    onEnd(ending) {
-      for (const { onEnd } of features) onEnd?.(ending);
-    },
-    networkOf: (sender) => clientNetwork(sender, trustProxy),
-    toProblem: (error) => problemOf(error, features),
-    inOneRun,
-  });
-  return { address, close };
+  }
 }
 
 /** Returns the features that need the core, in the order in which they close. */

@@ -40,7 +40,6 @@ const knownEvents = new WeakMap<Changes, Buffer>();
 /** The log of changes at /changes, and the clients that follow it. */
 export function changes({ database }: Core): Feature {
   const feed = new ChangeFeed(database);
-  const beginRound = () => feed.beginRoundSoon();
   return {
     routes: (bases) => [
       endpoint<ChangesQuery>('GET', '/changes', async (input) => {
@@ -48,9 +47,9 @@ export function changes({ database }: Core): Feature {
         return pageReply(await readPage(feed, input), input.call, bases);
       }),
     ],
-    commits: { end: beginRound },
+    commits: { end: feed.beginRoundSoon },
     // A stream ends with its key.
-    onKeysChanged: beginRound,
+    onKeysChanged: feed.beginRoundSoon,
     stop: () => feed.close(),
   };
 }

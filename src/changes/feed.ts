@@ -78,12 +78,12 @@ export class ChangeFeed {
   }
 
   /** Begins a round as soon as it may: when something was written, or a key may be over. */
-  beginRoundSoon(): void {
+  readonly beginRoundSoon = (): void => {
     if (this.#nextRound !== undefined) return;
     const leftMs = this.#roundBeganMs + FEED_TIMES.roundMs - performance.now();
     if (leftMs <= 0) this.#beginRound();
     else this.#nextRound = setTimeout(() => this.#beginRound(), leftMs);
-  }
+  };
 
   close(): void {
     this.isClosed = true;

@@ -1,6 +1,7 @@
 // Reads the head of a request: rejects what node:http accepts although it violates HTTP or a limit,
 // and parses the target. `new URL` would read the path `//evil/x` as a host.
-import type { IncomingMessage } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { HTTP_LIMITS } from './limits.ts';
 import { Problem } from './problem.ts';
 
@@ -91,4 +92,10 @@ function decode(text: string, part: 'path' | 'query'): string {
     const detail = `The percent-encoding of the ${part} is not valid; a % itself is %25.`;
     throw new Problem('bad-request', detail, { cause });
   }
+}
+
+/** Returns the request id that a client has sent, if it is well-formed, or a new UUID. */
+export function chooseRequestId({ 'x-request-id': sent }: IncomingHttpHeaders): string {
+  const isUsable = typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent);
+  return isUsable ? sent : randomUUID();
 }

@@ -15,10 +15,9 @@ import { hasUnambiguousEnd } from './body/read.ts';
 import { type Arrival, Connections } from './connections.ts';
 import type { Sender } from './exchange.ts';
 import type { HTTP_LIMITS } from './limits.ts';
-import { mustEncode } from './message.ts';
+import { chooseRequestId, mustEncode } from './message.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
-import { chooseRequestId } from './request-id.ts';
 
 interface HttpServerOptions {
   readonly onRequest: (arrival: Arrival) => void;

@@ -12,6 +12,7 @@ type ClientOf = (sender: Sender, key?: string) => string;
 
 /** Logs all requests; `clientOf` returns what to call a client, by its key if it has one. */
 export function requestLog(log: Log, clientOf: ClientOf): Feature {
+  if (!log.writes('error')) return {};
   return {
     onEnd: (ending) => logEnding(log, ending, clientOf),
     onRefused(requestId, { status, cause }, sender) {

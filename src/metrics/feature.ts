@@ -20,8 +20,8 @@ export function metrics(sources: MetricSources, shareMetrics: ShareMetrics) {
   return {
     meters: counted.meters,
     routes: () => [route],
-    onArrival: () => counted.beginRequest(),
-    onEnd: (ending) => counted.endRequest(ending),
+    onArrival: counted.beginRequest,
+    onEnd: counted.endRequest,
     onRefused: (_, { status }) => counted.recordRefusal(status),
     close: () => counted.close(),
   } satisfies Feature & Pick<Metrics, 'meters'>;

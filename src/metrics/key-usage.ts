@@ -14,15 +14,13 @@ export class KeyUsage {
   }
 
   /** Counts a request; the opening of a stream is one, and its end adds what was sent. */
-  count({ exchange, stream }: Ending): void {
-    const { key, refusal } = exchange.admission;
-    if (!key) return;
-    const counts = this.#usages.get(key.label) ?? [0, 0, 0, 0];
-    if (counts[0] === 0) this.#usages.set(key.label, counts);
+  count(label: string, { exchange, stream }: Ending): void {
+    const counts = this.#usages.get(label) ?? [0, 0, 0, 0];
+    if (counts[0] === 0) this.#usages.set(label, counts);
     counts[3] += exchange.sentBytes;
     if (stream === 'ended') return;
     counts[0] += 1;
-    counts[1] += refusal ? 1 : 0;
+    counts[1] += exchange.admission.refusal ? 1 : 0;
     counts[2] += exchange.bytes.length;
   }
 

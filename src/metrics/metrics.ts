@@ -81,20 +81,21 @@ export class Metrics {
     };
   }
 
-  beginRequest(): void {
+  readonly beginRequest = (): void => {
     this.#active += 1;
-  }
+  };
 
   /** Records a request that has ended, answered or not, or whose stream has begun or ended. */
-  endRequest(outcome: Ending): void {
-    if (outcome.stream === 'ended') this.#streams -= 1;
+  readonly endRequest = (ending: Ending): void => {
+    const { exchange, stream, milliseconds } = ending;
+    if (stream === 'ended') this.#streams -= 1;
     else this.#active -= 1;
-    if (outcome.stream === 'opened') this.#streams += 1;
-    this.#keyUsage.count(outcome);
+    if (stream === 'opened') this.#streams += 1;
+    const { key } = exchange.admission;
+    if (key) this.#keyUsage.count(key.label, ending);
     // The duration of a stream says nothing about the service.
-    if (outcome.stream) return;
-    this.#observerOf(outcome)(outcome.milliseconds / 1e3);
-  }
+    if (!stream) this.#observerOf(ending)(milliseconds / 1e3);
+  };
 
   recordRefusal(status: number): void {
     const series = labelsText({ http_response_status_code: status });

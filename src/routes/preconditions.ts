@@ -39,10 +39,10 @@ export function knownCondition({ 'if-none-match': noneMatch = [] }: RequestHeade
 
 /** Returns a 304 if the client knows the state, else undefined. Throws 412. */
 export function checkRead(headers: RequestHeaders, tag: string): Reply | undefined {
-  const { 'if-match': match = '*', 'if-none-match': noneMatch = [] } = headers;
-  if (!matchesStrongly(match, tag)) throw preconditionFailed(tag, headers);
-  if (matchesWeakly(noneMatch, tag)) return { status: 304, headers: stateHeaders(tag) };
-  return undefined;
+  const { 'if-match': match, 'if-none-match': noneMatch } = headers;
+  if (match && !matchesStrongly(match, tag)) throw preconditionFailed(tag, headers);
+  const isKnown = noneMatch && matchesWeakly(noneMatch, tag);
+  return isKnown ? { status: 304, headers: stateHeaders(tag) } : undefined;
 }
 
 /** Returns the 412 for a record or list with this entity tag. */
