@@ -23,7 +23,10 @@ const LEAD = 48;
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** Returns up to `maxLength` code points around the first match that `effort` reaches. */
+/**
+ * Returns up to `maxLength` code points around the first match that `effort` reaches; yields after
+ * each piece of text.
+ */
 export function* snippetOf(
   title: string,
   body: string,
@@ -35,16 +38,18 @@ export function* snippetOf(
   for (const text of [body, title]) {
     const folded = new FoldedText(text);
     let first = Number.POSITIVE_INFINITY;
-    let known = 0;
-    yield* foldUntil(folded, effort, () => {
+    // Another needle may begin before the first match that is known.
+    for (
+      let known = 0;
+      known < first + longest && foldMore(folded, effort);
+      known = folded.length
+    ) {
       first = Math.min(first, firstMatch(folded, needles, Math.max(0, known - longest)));
-      known = folded.length;
-      // Until then, another needle may have begun earlier.
-      return known >= first + longest;
-    });
+      yield;
+    }
     if (first === Number.POSITIVE_INFINITY) continue;
     const span = spanAround(text, folded.startOf(first), maxLength);
-    yield* foldUntil(folded, effort, () => folded.startOf(folded.length - longest) >= span.end);
+    while (folded.startOf(folded.length - longest) < span.end && foldMore(folded, effort)) yield;
     // A needle begins with the space before its word.
     const matches = matchesBetween(folded, needles, Math.max(0, first - 1), span.end);
     return cutOut(text, span, matches);
@@ -53,18 +58,13 @@ export function* snippetOf(
   return cutOut(text, spanAround(text, 0, maxLength), []);
 }
 
-/** Folds a text as far as needed, at least one piece, and yields before each. */
-function* foldUntil(
-  folded: FoldedText,
-  effort: Effort,
-  isEnough: () => boolean,
-): Generator<undefined, void> {
-  while (!isEnough() && !folded.isWhole && (effort.units > 0 || folded.position === 0)) {
-    yield;
-    const before = folded.position + folded.length;
-    folded.advance();
-    effort.units -= folded.position + folded.length - before;
-  }
+/** Folds the next piece; the first of a text in any case. False if none is left, or no effort. */
+function foldMore(folded: FoldedText, effort: Effort): boolean {
+  if (folded.isWhole || (effort.units <= 0 && folded.position > 0)) return false;
+  const before = folded.position + folded.length;
+  folded.advance();
+  effort.units -= folded.position + folded.length - before;
+  return true;
 }
 
 /** Returns the position of the first matching character, or Infinity. */
