@@ -211,7 +211,7 @@ function records({ database, memory, write }: Core, meters: Meters | undefined):
       ...[...tables].flatMap(([resource, table]) => {
         const ownerTable = resource.owner && tables.get(resource.owner.resource);
         const index = indexes.of(resource);
-        const pages = new Pages(resource, database, { meter: meters?.page, index, slow });
+        const pages = new Pages(resource, database, { meter: meters?.page, index, memory, slow });
         return recordRoutes({ resource, table, pages, ownerTable, memory, bases });
       }),
       ...noteTagRoutes(createNoteTags(database, write)),

@@ -1,25 +1,18 @@
 // The lists of a resource: all records, those of their owner, notes of a tag, and tags on a note.
-import { MessageChannel } from 'node:worker_threads';
 import { endpoint, type Input, parsePathInteger } from '../contract/endpoint.ts';
 import { type Bases, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import { counterpartOf } from '../resources/note-tags.ts';
 import { type Resource, textFieldsOf } from '../resources/resource.ts';
-import type { FreshMemory } from '../storage/batches/fresh-memory.ts';
+import type { Query } from '../search/query.ts';
+import { type FreshMemory, PAGES } from '../storage/batches/fresh-memory.ts';
 import { type Filter, filtersOf, filterValues } from '../storage/lists/filters.ts';
-import type { Pages } from '../storage/lists/pages.ts';
+import type { Page, Pages } from '../storage/lists/pages.ts';
 import type { PageRequest } from '../storage/lists/request.ts';
 import { checkListQuery, type ListQuery, linkHeader, orderOf, queryOf } from './list-query.ts';
 import { checkRead, knownCondition, stateHeaders } from './preconditions.ts';
 import { snippetEnds } from './snippets.ts';
-
-/** Takes buffers that must be freed; see `discard`. */
-const { port1: closedPort } = new MessageChannel();
-closedPort.close();
-
-/** Begins the texts for a snippet at the end of a record; without them, -1 cuts its last brace. */
-const TEXTS = ',"snippet":{';
 
 type ListInput = Input<ListQuery & Ids, unknown>;
 
@@ -59,6 +52,7 @@ interface Scope extends Pick<PageRequest, 'owner' | 'isOfCounterpart'> {
   readonly label: string;
 }
 
+/** A page as it is sent. */
 interface ListText {
   readonly tag: string;
   /** Undefined if the page is large, or if the client knows the state with this tag. */
@@ -66,6 +60,13 @@ interface ListText {
   /** A large page, which would displace too much in memory. */
   readonly large?: LargeBody;
   readonly link: readonly string[];
+}
+
+/** The page that a request asks for. */
+interface Wanted extends PageRequest {
+  readonly search: Query | undefined;
+  /** The parameters as they were sent. */
+  readonly sent: URLSearchParams;
 }
 
 class Lists {
@@ -78,24 +79,28 @@ class Lists {
   }
 
   answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
-    const { headers, call } = input;
-    const load = (begin: () => void) => this.#load(input, path, scope, begin);
-    const list = this.#listed.memory.recall(`${path}?${call.query}`, load);
-    const answer = ({ tag, text, large, link }: ListText) =>
-      checkRead(headers, tag) ??
-      jsonReply(200, text ?? large ?? '', [...stateHeaders(tag), ...link]);
+    const name = `${path}?${input.call.query}`;
+    const kept = this.#listed.memory.find<ListText>(PAGES, name);
     // A list in memory is answered at once: a promise would cost more time than that.
-    return list instanceof Promise ? list.then(answer) : answer(list);
+    return kept ? replyWith(kept, input) : this.#read(input, path, scope, name);
   }
 
-  async #load(input: ListInput, path: string, scope: Scope, begin: () => void): Promise<ListText> {
-    const { parameters, headers, call } = input;
+  async #read(input: ListInput, path: string, scope: Scope, name: string): Promise<Reply> {
+    const wanted = this.#parse(input, scope);
+    const page = await this.#listed.pages.read(wanted);
+    if (!page) throw notFound(scope.label, input.call.pathValues[0]);
+    const list = await this.#render(input, path, wanted, page);
+    this.#listed.memory.keep(page.revision, PAGES, [[name, list]]);
+    return replyWith(list, input);
+  }
+
+  /** Throws 422. */
+  #parse({ parameters, headers, call }: ListInput, scope: Scope): Wanted {
     const sent = new URLSearchParams(call.query);
     checkListQuery(parameters, sent);
     const { limit, offset, after, before, fields = [], include = [] } = parameters;
     const search = queryOf(parameters);
-    const hasSnippets = include.includes('snippet');
-    const page = await this.#listed.pages.read({
+    return {
       ...scope,
       limit,
       offset,
@@ -105,28 +110,29 @@ class Lists {
       filters: this.#filtersIn(parameters, scope, search?.match),
       fields,
       include,
-      asLines: hasSnippets,
+      asLines: include.includes('snippet'),
       known: knownCondition(headers),
-      check: () => {
-        call.ensureSendable();
-        // The search index may have been brought up to date.
-        if (search) begin();
-      },
+      check: () => call.ensureSendable(),
       reserve: () => call.reserveLarge(),
       requester: call,
-    });
-    if (!page) throw notFound(scope.label, call.pathValues[0]);
-    const { total, tag, items } = page;
+      search,
+      sent,
+    };
+  }
+
+  async #render(input: ListInput, path: string, wanted: Wanted, page: Page): Promise<ListText> {
+    const { tag, total, items } = page;
     if (items === undefined) return { tag, text: undefined, link: [] };
-    let ends: readonly string[] | undefined;
-    if (search && hasSnippets) {
-      const texts = textFieldsOf(this.#listed.resource);
-      ends = await snippetEnds(texts, recordsIn(items), search, () => call.ensureSendable());
-    }
-    const isKeyed = after !== undefined || before !== undefined;
-    const position = isKeyed ? '' : `"offset":${offset},`;
+    const { limit, offset, after, before, search, asLines } = wanted;
+    const position = after === undefined && before === undefined ? `"offset":${offset},` : '';
     const end = `],"limit":${limit},${position}"total":${total}}`;
-    const link = linkHeader(`${this.#listed.bases.baseUrl}${path}`, sent, parameters, page);
+    const url = `${this.#listed.bases.baseUrl}${path}`;
+    const link = linkHeader(url, wanted.sent, input.parameters, page);
+    const names = textFieldsOf(this.#listed.resource);
+    const ends =
+      search && asLines
+        ? await snippetEnds(linesOf(items), names, search, () => input.call.ensureSendable())
+        : undefined;
     return typeof items === 'string'
       ? { tag, text: `{"items":[${withEnds(items, ends)}${end}`, link }
       : { tag, text: undefined, large: largeBody(items, ends, end), link };
@@ -144,7 +150,12 @@ class Lists {
   }
 }
 
-function recordsIn(items: string | readonly Buffer[]): readonly (string | Buffer)[] {
+function replyWith({ tag, text, large, link }: ListText, { headers }: ListInput): Reply {
+  const body = text ?? large ?? '';
+  return checkRead(headers, tag) ?? jsonReply(200, body, [...stateHeaders(tag), ...link]);
+}
+
+function linesOf(items: string | readonly Buffer[]): readonly (string | Buffer)[] {
   if (typeof items !== 'string') return items;
   return items === '' ? [] : items.split('\n');
 }
@@ -152,25 +163,28 @@ function recordsIn(items: string | readonly Buffer[]): readonly (string | Buffer
 /** Returns the records in the lines of a text with other ends; the text itself without ends. */
 function withEnds(text: string, ends: readonly string[] | undefined): string {
   if (!ends) return text;
-  const records = text.split('\n');
-  return ends
-    .map((end, index) => `${records[index]?.slice(0, records[index].indexOf(TEXTS))}${end}`)
-    .join(',');
+  const records = text.split('\n').map((record) => record.slice(0, endOf(record)));
+  return ends.map((end, index) => `${records[index]}${end}`).join();
+}
+
+/** Returns where the last brace of a record is, which texts may follow. */
+function endOf(record: string | Buffer): number {
+  const tab = record.indexOf('\t');
+  return (tab === -1 ? record.length : tab) - 1;
 }
 
 function largeBody(records: readonly Buffer[], ends: readonly string[] | undefined, end: string) {
   const parts = records.flatMap((record, index) => {
     const separator = Buffer.from(index === 0 ? '{"items":[' : ',');
     if (!ends) return [separator, record];
-    const beginning = record.subarray(0, record.indexOf(TEXTS));
-    return [separator, beginning, Buffer.from(ends[index] ?? '')];
+    return [separator, record.subarray(0, endOf(record)), Buffer.from(ends[index] ?? '')];
   });
   return { parts: [...parts, Buffer.from(end)], onSent: () => records.forEach(discard) };
 }
 
-/** Frees the memory of a large buffer at once: nothing would make Node collect it soon. */
+/** Frees the memory of a large buffer early: nothing would make Node collect it soon. */
 function discard({ buffer, length }: Buffer): void {
   if (length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
-  // What is transferred to nobody is freed.
-  closedPort.postMessage(undefined, [buffer]);
+  // The clone is young garbage, which goes first.
+  structuredClone(undefined, { transfer: [buffer] });
 }

@@ -16,8 +16,8 @@ const turns = new Turns();
 
 /** Resolves with the new end of each record; calls `check`, which may throw, after each pause. */
 export async function snippetEnds(
-  [title = '', body = '']: readonly string[],
   records: readonly (string | Buffer)[],
+  [title = '', body = '']: readonly string[],
   query: Query,
   check: () => void,
 ): Promise<readonly string[]> {
@@ -31,13 +31,11 @@ export async function snippetEnds(
     const effort = { units: share };
     const search = snippetOf(titleText, bodyText, query, MAX_SNIPPET_LENGTH, effort);
     let step = search.next();
-    while (!step.done) {
-      if (performance.now() > pausedMs + SNIPPET_LIMITS.sliceMs) {
-        await turns.next();
-        check();
-        pausedMs = performance.now();
-      }
-      step = search.next();
+    for (; !step.done; step = search.next()) {
+      if (performance.now() <= pausedMs + SNIPPET_LIMITS.sliceMs) continue;
+      await turns.next();
+      check();
+      pausedMs = performance.now();
     }
     units -= share - effort.units;
     ends.push(`,"snippet":${JSON.stringify(step.value)}}`);
@@ -45,11 +43,12 @@ export async function snippetEnds(
   return ends;
 }
 
-/** Returns the texts in place of the snippet, or the members of a whole record, which has them. */
+/** Returns the texts after a record, or the members of a whole record, which has them. */
 function textsIn(record: string | Buffer): Readonly<Record<string, string>> {
-  const isDecodable = typeof record !== 'string' && isUtf8(record);
+  const start = record.indexOf('\t') + 1;
+  if (typeof record === 'string') return JSON.parse(record.slice(start));
+  const bytes = record.subarray(start);
   // Several times as fast as `toString`.
-  const text = isDecodable ? transcode(record, 'utf8', 'utf16le').toString('utf16le') : `${record}`;
-  const members = JSON.parse(text);
-  return members.snippet ?? members;
+  const text = isUtf8(bytes) ? transcode(bytes, 'utf8', 'utf16le').toString('utf16le') : `${bytes}`;
+  return JSON.parse(text);
 }

@@ -2,7 +2,7 @@
 // test sets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Change, FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
+import { type Change, FreshMemory, PAGES } from '../../src/storage/batches/fresh-memory.ts';
 
 const TEXT = { text: 'text' };
 const NEW = { text: 'new' };
@@ -77,7 +77,7 @@ test('memory: does not keep what was read while the database changed', async () 
 test('memory: a transaction of its own moves everything on', async () => {
   const { keep, commit, find, memory } = startMemory();
   for (const key of [1, 2, 3, 4]) keep(key);
-  await memory.recall('page', async () => TEXT);
+  memory.keep(memory.check(), PAGES, [['page', TEXT]]);
   commit([
     ['notes', 2, NEW],
     ['notes', 3],
@@ -93,7 +93,7 @@ test('memory: a transaction of its own moves everything on', async () => {
     // Nobody has read it.
     undefined,
   ]);
-  assert.equal(await memory.find('pages', 'page'), undefined);
+  assert.equal(await memory.find(PAGES, 'page'), undefined);
 });
 
 test('memory: a change of a whole area forgets all of it', async () => {
@@ -196,24 +196,9 @@ test('memory: its bound is in bytes, and what is used often stays', async () => 
   assert.equal(await find(8), undefined);
 });
 
-test('memory: recalls what it has read, but not a value without a text', async () => {
-  const { memory } = startMemory();
-  let loads = 0;
-  const load = (text: string | undefined) => async () => {
-    loads += 1;
-    return { text };
-  };
-  assert.deepEqual(await memory.recall('a', load(undefined)), { text: undefined });
-  assert.deepEqual(await memory.recall('a', load('first')), { text: 'first' });
-  assert.deepEqual(await memory.recall('a', load('second')), { text: 'first' });
-  assert.equal(loads, 2);
-});
-
-test('memory: does not recall what was loaded while the database changed', async () => {
-  const { memory, database } = startMemory();
-  await memory.recall('a', async () => {
-    database.revision = 2;
-    return TEXT;
-  });
-  assert.equal(await memory.find('pages', 'a'), undefined);
+test('memory: does not keep a value without a text', async () => {
+  const { memory, find } = startMemory();
+  memory.keep(memory.check(), 'notes', [[1, { text: undefined }]]);
+  assert.equal(memory.bytes, 0);
+  assert.equal(await find(1), undefined);
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { notes as resource } from '../../src/resources/notes.ts';
-import { FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
+import { FreshMemory, PAGES } from '../../src/storage/batches/fresh-memory.ts';
 import { createWriter } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { newFile, openDatabase, openOther } from './databases.ts';
@@ -105,9 +105,11 @@ async function readOne(table: TestTable, ledger: ReadonlyMap<number, number>): P
 }
 
 async function readPage(table: TestTable, memory: FreshMemory): Promise<Version[]> {
-  const { text } = await memory.recall('page', async () => ({
-    text: `[${(await table.page({ limit: 100 }))?.items ?? ''}]`,
-  }));
+  const kept = memory.find<{ text: string }>(PAGES, 'page');
+  if (kept) return JSON.parse(kept.text);
+  const revision = memory.check();
+  const text = `[${(await table.page({ limit: 100 }))?.items ?? ''}]`;
+  memory.keep(revision, PAGES, [['page', { text }]]);
   return JSON.parse(text);
 }
 

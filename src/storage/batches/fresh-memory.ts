@@ -17,15 +17,13 @@ interface Kept {
 /** A change in the database: to one text of an area, or, without a key, to all of them. */
 export type Change = readonly [area: string, key?: number | string, now?: Kept | undefined];
 
-/** Calls `begin` right before it reads the database. */
-type Load<Value> = (begin: () => void) => Promise<Value>;
-
 /** What an entry takes beside its text. */
 const ENTRY_BYTES = 300;
 
 const SETTLED = Promise.resolve();
 
-const VOLATILE = 'pages';
+/** The area of texts that depend on the whole database: each change empties it. */
+export const PAGES = 'pages';
 
 /** The memory of one process for a database. */
 export class FreshMemory {
@@ -101,11 +99,6 @@ export class FreshMemory {
     for (const [key, value] of values) if (value) this.#set(this.#nameOf(area, key), value);
   }
 
-  /** Returns a value that depends on the whole database, or the promise of `load`. */
-  recall<Value extends Kept>(key: string, load: Load<Value>): Value | Promise<Value> {
-    return this.find<Value>(VOLATILE, key) ?? this.#load(key, load);
-  }
-
   /** Must be called before a transaction of this process, and {@link end} after it. */
   begin(): void {
     this.#before = this.check();
@@ -116,15 +109,6 @@ export class FreshMemory {
   end(_: unknown, changes: readonly Change[] | undefined): void {
     this.#isCommitting = false;
     if (this.#before !== undefined) this.#advance(this.#before, changes);
-  }
-
-  async #load<Value extends Kept>(key: string, load: Load<Value>): Promise<Value> {
-    let revision = this.check();
-    const loaded = await load(() => {
-      revision = this.check();
-    });
-    this.keep(revision, VOLATILE, [[key, loaded]]);
-    return loaded;
   }
 
   #advance(before: string, changes: readonly Change[] = []): void {
@@ -139,7 +123,7 @@ export class FreshMemory {
       return;
     }
     this.#revision = after;
-    this.#renew(VOLATILE);
+    this.#renew(PAGES);
     for (const [area, key, now] of changes) {
       if (key === undefined) {
         this.#renew(area);

@@ -1,6 +1,7 @@
 // Reads the pages of lists; requests that arrive while a page is being read share one statement.
 import type { Resource } from '../../resources/resource.ts';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from '../batches/batcher.ts';
+import { type FreshMemory, NO_MEMORY } from '../batches/fresh-memory.ts';
 import {
   AnswerTooLarge,
   type Database,
@@ -18,7 +19,10 @@ import { listSql } from './sql.ts';
 /** A page, which is read only if the client does not know the state of the database. */
 export interface Page {
   readonly tag: string;
-  /** Texts of the records, or their bytes if the page is large; undefined if the tag is known. */
+  /**
+   * The records as a text, or the bytes of each if the page is large; undefined if the tag is
+   * known. Where a record lacks texts for its snippet, they follow it as JSON after a tab.
+   */
   readonly items: string | readonly Buffer[] | undefined;
   /** The number of records in the whole list, if there are `items`. */
   readonly total: number;
@@ -26,6 +30,8 @@ export interface Page {
   readonly keys?: { readonly low: number | undefined; readonly high: number | undefined };
   /** Whether the search index lacked the last change. */
   readonly isStale?: boolean;
+  /** The revision of the database that the page is of; undefined if it must not be kept. */
+  readonly revision: string | undefined;
 }
 
 /** The limits of a batch, all of which is in memory at once; characters are estimated. */
@@ -48,6 +54,8 @@ type Item = { readonly request: PageRequest; readonly shape: Shape; readonly nam
 export interface PagesOptions {
   readonly meter?: BatchMeter | undefined;
   readonly index?: Pick<SearchIndex, 'catchUp'> | undefined;
+  /** Gives the revisions of pages. */
+  readonly memory?: FreshMemory;
   /** Runs the pages whose time grows with the data. */
   readonly slow?: SlowReads;
 }
@@ -58,6 +66,7 @@ export class Pages {
   readonly #database: Database;
   readonly #filters: ReturnType<typeof filtersOf>;
   readonly #index: PagesOptions['index'];
+  readonly #memory: FreshMemory;
   readonly #slow: SlowReads;
   readonly #quick: Batcher<Item, Page | undefined>;
   readonly #large: Batcher<Item, Page | undefined>;
@@ -66,12 +75,13 @@ export class Pages {
   constructor(
     resource: Resource,
     database: Database,
-    { meter, index, slow = new SlowReads(meter) }: PagesOptions = {},
+    { meter, index, memory = NO_MEMORY, slow = new SlowReads(meter) }: PagesOptions = {},
   ) {
     this.#resource = resource;
     this.#database = database;
     this.#filters = filtersOf(resource);
     this.#index = index;
+    this.#memory = memory;
     this.#slow = slow;
     // Until the size of the records is known, each page is read alone.
     const limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
@@ -163,6 +173,7 @@ export class Pages {
       parameter: JSON.stringify(padded.map(valuesIn)),
       isSlow: this.#isSlow(first.shape),
     };
+    const revision = this.#memory.check();
     const rows = await (isLarge
       ? this.#readLarge(statement)
       : this.#database.read({ ...statement, maxBytes: MAX_PAGE_BYTES }));
@@ -170,7 +181,7 @@ export class Pages {
     for (const row of isLarge ? rows.slice(0, 1) : rows) {
       const item = items[Number(row.request)];
       if (item && row.owner_exists)
-        pages.set(item, pageOf(row, isLarge ? rows.slice(1) : undefined));
+        pages.set(item, pageOf(row, revision, isLarge ? rows.slice(1) : undefined));
     }
     return Math.max(...rows.map(recordLength));
   }
@@ -192,7 +203,7 @@ export class Pages {
   }
 }
 
-function pageOf(row: Row, records?: readonly Row[]): Page {
+function pageOf(row: Row, revision: string | undefined, records?: readonly Row[]): Page {
   const { tag, is_current, items, total, low, high, has_lower, has_higher } = row;
   const keyOf = (isThere: Row[string] | undefined, key: Row[string] | undefined) =>
     isThere ? Number(key) : undefined;
@@ -205,6 +216,7 @@ function pageOf(row: Row, records?: readonly Row[]): Page {
       ? {}
       : { keys: { low: keyOf(has_lower, low), high: keyOf(has_higher, high) } }),
     ...(is_current ? {} : { isStale: true }),
+    revision,
   };
 }
 

@@ -132,22 +132,16 @@ export class List {
     return `CASE (SELECT query FROM choice_${this.#index}) ${cases.join(' ')} END`;
   }
 
-  /** Returns a limit in SQL that is 0 unless this query is chosen. */
-  ifChosen({ name }: RecordQuery, limit: string): string {
-    if (this.each().length === 1) return limit;
-    return `iif((SELECT query FROM choice_${this.#index}) = '${name}', ${limit}, 0)`;
-  }
-
   /** Returns the named queries: counts, the name of the query that is chosen, and all of these. */
   queries(): string[] {
     const queries = this.shape.order === 'rank' ? [] : this.each();
-    const choice = `choice_${this.#index} (query) AS MATERIALIZED (SELECT ${this.#choice()})`;
-    return [
+    const counts = [
       ...this.#countQueries(),
       ...(this.#byTimes ? this.#byTimes.#countQueries() : []),
-      ...(queries.length > 1 ? [choice] : []),
-      ...queries.map(({ name, sql }) => `${name} AS NOT MATERIALIZED (${sql})`),
     ];
+    if (queries.length > 1)
+      counts.push(`choice_${this.#index} (query) AS MATERIALIZED (SELECT ${this.#choice()})`);
+    return [...counts, ...queries.map(({ name, sql }) => `${name} AS NOT MATERIALIZED (${sql})`)];
   }
 
   /** Returns the SQL of the number of records in the whole list. */
@@ -172,10 +166,9 @@ export class List {
   /** Returns the SQL of whether the record that the list belongs to exists. */
   exists(): string {
     const owner = this.value('owner');
-    const { table } = (this.shape.isOfCounterpart && counterpartOf(this.resource)) || {};
-    return table
-      ? `EXISTS (SELECT 1 FROM ${table} WHERE id = ${owner})`
-      : ownerExistsSql(this.resource, owner);
+    const other = this.shape.isOfCounterpart && counterpartOf(this.resource);
+    if (!other) return ownerExistsSql(this.resource, owner);
+    return `EXISTS (SELECT 1 FROM ${other.table} WHERE id = ${owner})`;
   }
 
   #countQueries(): string[] {
@@ -229,16 +222,11 @@ export class List {
   #walk(key: Key | undefined, index = ''): Records {
     const { table } = this.resource;
     const id = `${table}.id`;
-    const conditions = this.#conditions(id);
-    if (!key || !this.#blocks)
-      return {
-        from: `${table} ${index}`,
-        ids: table,
-        id,
-        where: conditions.join(' AND ') || 'TRUE',
-      };
-    const { from, where } = this.#blocks.walk(key);
-    return { from, ids: from, id, where: [where, ...conditions].join(' AND '), hasBlocks: true };
+    const blocks = key && this.#blocks?.walk(key);
+    const from = blocks ? blocks.from : `${table} ${index}`;
+    const conditions = [...(blocks ? [blocks.where] : []), ...this.#conditions(id)];
+    const where = conditions.join(' AND ') || 'TRUE';
+    return { from, ids: blocks ? from : table, id, where, hasBlocks: blocks !== undefined };
   }
 
   #conditions(id: string, without?: Filter): string[] {

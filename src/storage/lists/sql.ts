@@ -1,5 +1,10 @@
 // The pages of lists in SQL, for several requests in one statement.
-import { BLOCK_BITS, type Resource, type SearchTables } from '../../resources/resource.ts';
+import {
+  BLOCK_BITS,
+  type Resource,
+  type SearchTables,
+  textFieldsOf,
+} from '../../resources/resource.ts';
 import { LAST_NUMBER, listTagSql, tagSql } from '../numbers.ts';
 import { satisfiesSql } from '../records/condition.ts';
 import { type Member, membersIn, membersSql } from '../records/members.ts';
@@ -39,6 +44,8 @@ class PageSql {
   readonly #list: List;
   readonly #index: number;
   readonly #members: readonly Member[];
+  /** The texts for snippets, if records do not have them themselves. */
+  readonly #added: readonly Member[] | undefined;
   /** Whether the client has this state already, so that the page needs no records. */
   readonly #isKnown: string | undefined;
   /** Rows before a key are in the reverse order. */
@@ -47,9 +54,12 @@ class PageSql {
   constructor(list: List, index: number, isConditional: boolean) {
     this.#list = list;
     this.#index = index;
-    this.#members = membersIn(list.resource, list.shape);
+    const { resource, shape } = list;
+    this.#members = membersIn(resource, shape);
+    if (shape.include.includes('snippet') && shape.fields.length > 0)
+      this.#added = membersIn(resource, { fields: textFieldsOf(resource), include: [] });
     if (isConditional) this.#isKnown = satisfiesSql(list.value('known'), '(SELECT tag FROM state)');
-    this.#isRising = list.shape.order.startsWith('-') === (list.shape.position === 'before');
+    this.#isRising = shape.order.startsWith('-') === (shape.position === 'before');
   }
 
   /** Returns the named queries: those of the list, its first block, the ids of a large page. */
@@ -103,15 +113,20 @@ class PageSql {
     return `coalesce(group_concat(${this.#record()}, ${separator} ${this.#inOrder()}), '')`;
   }
 
+  /** A tab, which JSON text does not contain, separates a record from its texts. */
   #record(): string {
     const { table } = this.#list.resource;
-    return `json_object(${membersSql(this.#members, (column) => `${table}.${column}`)})`;
+    const json = (members: readonly Member[]) =>
+      `json_object(${membersSql(members, (column) => `${table}.${column}`)})`;
+    const texts = this.#added ? ` || char(9) || ${json(this.#added)}` : '';
+    return `${json(this.#members)}${texts}`;
   }
 
   /** Returns only what the records need: SQLite sorts all columns of a subquery. */
   #columns(): string {
     const { resource, shape } = this.#list;
-    const columns = this.#members.flatMap((member) => member.columns);
+    const members = [...this.#members, ...(this.#added ?? [])];
+    const columns = members.flatMap((member) => member.columns);
     const needed = shape.isLarge ? ['id'] : new Set(columns);
     return [...needed].map((column) => `${resource.table}.${column}`).join(', ');
   }
@@ -170,15 +185,14 @@ class PageSql {
       const [isStarted, offset] = this.#start(query);
       const page = `
         sort_key FROM ${query.name} AS ${table} WHERE ${isStarted} ${orderBy(query, this.#isRising)}
-        LIMIT ${this.#list.ifChosen(query, limit)} ${offset}`;
+        LIMIT ${this.#list.chosen(({ name }) => (name === query.name ? limit : '0'))} ${offset}`;
       if (!query.isSorted) return `SELECT ${columns}, ${page}`;
       return `
         SELECT ${columns}, sort_key FROM (SELECT id AS found, ${page})
         CROSS JOIN ${table} ON ${table}.id = found ${orderBy(query, this.#isRising)}`;
     });
-    return rows.length === 1
-      ? rows.join()
-      : rows.map((sql) => `SELECT * FROM (${sql})`).join(' UNION ALL ');
+    if (rows.length === 1) return rows.join();
+    return rows.map((sql) => `SELECT * FROM (${sql})`).join(' UNION ALL ');
   }
 
   /** Returns the condition under which a record is not before the page, and its OFFSET clause. */
@@ -191,10 +205,9 @@ class PageSql {
     if (position === 'offset' || !this.#list.counts()) return ['TRUE', `OFFSET ${offset}`];
     const block = `(SELECT block FROM block_${this.#index})`;
     const before = `(SELECT before FROM block_${this.#index})`;
-    const end = this.#isRising
-      ? `${block} << ${BLOCK_BITS}) - 1`
-      : `${block} + 1) << ${BLOCK_BITS}`;
-    return [isBeyond(query, operator, `((${end})`), `OFFSET coalesce(${offset} - ${before}, 0)`];
+    const first = this.#isRising ? block : `(${block} + 1)`;
+    const end = `((${first} << ${BLOCK_BITS}) - ${this.#isRising ? 1 : 0})`;
+    return [isBeyond(query, operator, end), `OFFSET coalesce(${offset} - ${before}, 0)`];
   }
 
   /** Sorts only ids, so that no other record than those of the page is read. */

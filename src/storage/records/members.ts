@@ -1,10 +1,5 @@
 // The members that a record can have: its own, which all have, and those that `include` adds.
-import {
-  type Relation,
-  type Resource,
-  rowColumnsOf,
-  textFieldsOf,
-} from '../../resources/resource.ts';
+import { type Relation, type Resource, rowColumnsOf } from '../../resources/resource.ts';
 import { tagSql, timeSql } from '../numbers.ts';
 
 /** Returns the SQL of a column. */
@@ -41,10 +36,8 @@ export function ownMembers(relation: Relation): Member[] {
 export function membersIn(resource: Resource, { fields, include }: Choice): Member[] {
   const isWhole = fields.length === 0;
   const own = ownMembers(resource).filter(({ name }) => isWhole || fields.includes(name));
-  // A snippet is made of texts that a whole record has already.
-  const isAdded = (name: string) => include.includes(name) && !(isWhole && name === 'snippet');
   const added = Object.entries(addedMembers(resource));
-  return [...own, ...added.flatMap(([name, members]) => (isAdded(name) ? members : []))];
+  return [...own, ...added.flatMap(([name, members]) => (include.includes(name) ? members : []))];
 }
 
 /** Returns the arguments of `json_object` for the members. */
@@ -54,9 +47,6 @@ export function membersSql(members: readonly Member[], columnSql: ColumnSql = St
 
 /** Returns the members that each value of `include` adds. */
 function addedMembers(resource: Resource): Readonly<Record<string, readonly Member[]>> {
-  const texts = textFieldsOf(resource);
-  const textsSql = (columnSql: ColumnSql) =>
-    `json_object(${texts.map((name) => `'${name}', ${columnSql(name)}`).join(', ')})`;
   const included = Object.entries(resource.included ?? {}).map(([name, sqlOf]) => {
     const sql = (columnSql: ColumnSql) => sqlOf(columnSql('id'));
     return [name, [{ name, columns: ['id'], sql, dependsOnOthers: true }]] as const;
@@ -70,7 +60,5 @@ function addedMembers(resource: Resource): Readonly<Record<string, readonly Memb
       sql: (columnSql) => timeSql(columnSql(name)),
     })),
     etag: [{ name: 'etag', columns: ['number'], sql: quotedTag }],
-    // The texts, in place of the snippet that the service makes of them.
-    snippet: [{ name: 'snippet', columns: texts, sql: textsSql }],
   };
 }

@@ -54,6 +54,9 @@ test('large pages: snippets are added to the texts', async () => {
   const snippet = '"snippet":{"text":"milk \\"東京\\"","ranges":[[0,4]]}';
   const items = texts.map((record) => `${record.slice(0, -1)},${snippet}}`).join(',');
   assert.equal(text, `{"items":[${items}],"limit":${COUNT},"offset":0,"total":${COUNT}}`);
+  const { text: cut } = await service.request('GET', `${path}&fields=id`);
+  const ids = texts.map((record) => `{"id":${JSON.parse(record).id},${snippet}}`).join(',');
+  assert.equal(cut, `{"items":[${ids}],"limit":${COUNT},"offset":0,"total":${COUNT}}`);
 });
 
 test('large pages: wait for room, and free it as soon as they are sent', {

@@ -26,6 +26,8 @@ test('snippets: a page searches so much text, of which each record has its share
   assert.deepEqual(near.ranges, [[46, 50]]);
   assert.deepEqual(far, { text: text.replace('milk ', '').slice(0, 160), ranges: [] });
   assert.deepEqual(last, far);
+  const { json: none } = await service.request('GET', '/notes?q=butter&include=snippet');
+  assert.deepEqual(none.items, []);
   // A record that is alone has everything.
   const alone = await service.request('GET', '/notes?q=milk&include=snippet&order=id&after=3');
   assert.equal(alone.json.items[0].snippet.ranges.length, 1);
@@ -42,6 +44,6 @@ test('snippets: nothing is searched for a client that has left', async (t) => {
     checks += 1;
     if (checks === 3) throw new ClientGone('gone');
   };
-  await assert.rejects(snippetEnds(['title', 'body'], page, query, check), ClientGone);
+  await assert.rejects(snippetEnds(page, ['title', 'body'], query, check), ClientGone);
   assert.equal(checks, 3);
 });
