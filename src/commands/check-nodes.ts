@@ -1,11 +1,13 @@
 // The command `check` for a cluster: compares the data of the nodes with each other.
 import { keysOf, type Relation, rowColumnsOf, typeOf } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
+import { DatabaseUnusable, type Source, type Statement } from '../storage/database.ts';
 import type { ParsedCluster } from '../storage/location.ts';
 import { CHANGE_COLUMNS } from '../storage/numbers.ts';
 import { openNodes, type StorageOptions } from '../storage/open.ts';
-import { REMEDY } from '../storage/rqlite/history.ts';
-import type { Node, Nodes } from '../storage/rqlite/nodes.ts';
+import { Batches, REMEDY, type Standing, type Standings } from '../storage/rqlite/batches.ts';
+import type { Cluster } from '../storage/rqlite/cluster.ts';
+import { toStep } from '../storage/rqlite/engine.ts';
 import { isOnPage, LOWEST, type Page, pagesOf } from './pages.ts';
 
 const MAX_FAULTS = 25;
@@ -13,30 +15,53 @@ const MAX_FAULTS = 25;
 /** How often a page is compared again while its records are being written. */
 const MAX_ROUNDS = 10;
 
+/** A node, whose own copy of the data is read. */
+interface Node extends Source {
+  readonly url: string;
+  /** Undefined if it has all writes, as far as the nodes can tell. */
+  readonly fault: string | undefined;
+}
+
 /** Resolves with a line for each fault. A node can only miss writes: those with most are right. */
 export async function checkNodes(
-  cluster: ParsedCluster,
+  address: ParsedCluster,
   options: StorageOptions,
 ): Promise<string[]> {
-  using nodes = await openNodes(cluster, options);
-  const standings = await nodes.standings();
-  const most = Math.max(...standings.map((each) => each?.number ?? 0));
-  const chains = standings.flatMap((each) => (each?.number === most ? [each.chain] : []));
-  const chain = mostCommon(chains);
-  const faults = nodes.all.flatMap(({ url }, place) => {
-    const standing = standings[place];
-    if (!standing) return [`${url} does not answer, is far behind, or has no room`];
-    if (standing.number < most) return [`${url} has missed writes: ${REMEDY}`];
-    return standing.chain === chain ? [] : [`${url} has other writes than another node`];
+  using cluster = await openNodes(address, options);
+  const standings = await standingsOf(cluster, cluster.nodes);
+  const sound = standings.filter((each) => each?.hasMissed === false);
+  const most = Math.max(...sound.map((each) => each?.number ?? 0));
+  const chain = majorityOf(sound.flatMap((each) => (each?.number === most ? [each.chain] : [])));
+  const nodes = cluster.nodes.map((url, place): Node => {
+    const read = (statement: Statement) => cluster.ask(url, toStep(statement));
+    return { url, read, fault: faultOf(standings[place], most, chain) };
   });
-  const present = nodes.all.filter((_, place) => standings[place] !== undefined);
-  const sound = new Set(nodes.all.filter((_, place) => standings[place]?.chain === chain));
+  const faults = nodes.flatMap(({ url, fault }) =>
+    fault === undefined ? [] : [`${url} ${fault}`],
+  );
+  const present = nodes.filter((_, place) => standings[place]);
   for (const relation of RELATIONS)
     for await (const bounds of commonPages(present, relation)) {
-      faults.push(...(await comparePage(nodes, present, sound, relation, bounds)));
+      faults.push(...(await comparePage(cluster, present, relation, bounds)));
       if (faults.length >= MAX_FAULTS) return faults.slice(0, MAX_FAULTS);
     }
   return faults;
+}
+
+/** Returns what is wrong with a node, if those without faults have carried out `most` batches. */
+function faultOf(standing: Standing | undefined, most: number, chain: number | undefined) {
+  if (!standing) return 'does not answer, is far behind, or has no room';
+  if (standing.hasMissed || standing.number < most) return `has missed writes: ${REMEDY}`;
+  return standing.chain === chain ? undefined : 'has other writes than another node';
+}
+
+/** Adds an empty batch; resolves with the standings of nodes at it. */
+async function standingsOf(cluster: Cluster, nodes: readonly string[]): Promise<Standings> {
+  const batches = new Batches(cluster);
+  const { id, error } = await batches.sendEmpty();
+  if (error?.startsWith('no such table')) throw new DatabaseUnusable('it is empty');
+  if (error !== undefined) throw new DatabaseUnusable(`its leader fails: ${error}`);
+  return batches.standings(id, nodes, (found) => !found.includes(undefined));
 }
 
 /** Yields the bounds of pages that are small on every node, without the records added meanwhile. */
@@ -60,41 +85,37 @@ async function* commonPages(
 
 /** Compares a page until what differs has stayed the same while the nodes caught up. */
 async function comparePage(
-  nodes: Nodes,
-  present: readonly Node[],
-  sound: ReadonlySet<Node>,
+  cluster: Cluster,
+  nodes: readonly Node[],
   relation: Relation,
   bounds: Page['bounds'],
 ): Promise<string[]> {
-  const isSound = (node: Node | undefined) => node !== undefined && sound.has(node);
   let before = new Map<string, string>();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const records = await Promise.all(present.map((node) => recordsOn(node, relation, bounds)));
-    const keys = new Set(records.flatMap((each) => [...each.keys()]));
+    const records = await Promise.all(nodes.map((node) => recordsOn(node, relation, bounds)));
     const now = new Map<string, string>();
     const faults: string[] = [];
-    for (const key of keys) {
-      const versions = records.map((each) => each.get(key));
+    for (const key of new Set(records.flatMap((each) => [...each.keys()]))) {
+      const versions = records.map((each) => each.get(key) ?? '');
       if (new Set(versions).size === 1) continue;
       now.set(key, JSON.stringify(versions));
       if (before.get(key) !== now.get(key)) continue;
-      const right = mostCommon(versions.filter((_, place) => isSound(present[place])));
-      const differing = present.filter((_, place) => versions[place] !== right);
-      // Of two sound nodes, nobody can tell which is right.
-      const isTie = 2 * differing.filter(isSound).length >= sound.size;
-      for (const { url } of isTie ? present : differing)
+      // Without a majority of the sound nodes, nobody can tell which is right.
+      const right = majorityOf(versions.filter((_, place) => !nodes[place]?.fault));
+      for (const { url } of nodes.filter((_, place) => versions[place] !== right))
         faults.push(`${url} differs in ${typeOf(relation)} ${key}`);
     }
     if (now.size === 0 || faults.length > 0) return faults;
     before = now;
-    await nodes.standings(present);
+    const urls = nodes.map(({ url }) => url);
+    await standingsOf(cluster, urls);
   }
   return [];
 }
 
 /** Resolves with the records on a page by their keys, as texts. */
 async function recordsOn({ read }: Node, relation: Relation, bounds: Page['bounds']) {
-  const changes = 'references' in relation ? [] : CHANGE_COLUMNS;
+  const changes = 'ends' in relation ? [] : CHANGE_COLUMNS;
   const sql = `
     SELECT ${keysOf(relation).join(` || ' ' || `)} || '' AS key,
       json_array(${[...rowColumnsOf(relation), ...changes].join(', ')}) AS record
@@ -103,8 +124,7 @@ async function recordsOn({ read }: Node, relation: Relation, bounds: Page['bound
   return new Map(rows.map(({ key, record }) => [String(key), String(record)]));
 }
 
-/** Returns what most of the values are. */
-function mostCommon(values: readonly (string | undefined)[]): string | undefined {
-  const count = (each: string | undefined) => values.filter((other) => other === each).length;
-  return values.reduce((most, each) => (count(each) > count(most) ? each : most), undefined);
+/** Returns what more than half of the values are; undefined if there is no such value. */
+function majorityOf<Value>(values: readonly Value[]): Value | undefined {
+  return values.find((each) => 2 * values.filter((other) => other === each).length > values.length);
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { type Database, DatabaseUnusable, type Source } from './database.ts';
 import type { Location, ParsedCluster } from './location.ts';
 import { lastNumber } from './numbers.ts';
+import { Cluster } from './rqlite/cluster.ts';
 import { openRqlite, type RqliteOptions } from './rqlite/engine.ts';
-import { Nodes } from './rqlite/nodes.ts';
 import { migrate, refuseUnfinished } from './schema/migrations.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { openAlone, openShared, openToInspect } from './sqlite/existing.ts';
@@ -74,8 +74,8 @@ export async function openToExport(options: StorageOptions): Promise<Source & As
 }
 
 /** Opens the nodes of a cluster, to compare them. */
-export async function openNodes(cluster: ParsedCluster, options: StorageOptions): Promise<Nodes> {
-  return new Nodes({ ...cluster, password: await passwordOf(options) });
+export async function openNodes(cluster: ParsedCluster, options: StorageOptions): Promise<Cluster> {
+  return new Cluster({ ...cluster, password: await passwordOf(options) });
 }
 
 /** Opens an existing file. Rejects with {@link DatabaseUnusable}, also if there is none. */

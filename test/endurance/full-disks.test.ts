@@ -154,3 +154,57 @@ for (const way of Object.keys(WAYS) as (keyof typeof WAYS)[])
     test(`full disks: the ${way} of the ${role}`, { skip: needsRqlited }, (t) =>
       fillAndFree(t, way, role),
     );
+
+/** Asserts that a new service answers nothing wrong; resolves with the reason if it refuses. */
+async function tryNewService(t: TestContext, db: string, ledger: Ledger): Promise<string> {
+  const service = await startService(t, { db }).catch(String);
+  if (typeof service === 'string') return service;
+  await ledger.verify(service);
+  return '';
+}
+
+test('full disks: two nodes have the snapshot of one that missed writes', {
+  skip: needsRqlited,
+}, async (t) => {
+  const disk = smallDisk(t, DISK_MIB);
+  if (!disk) return skipLoudly(t, NO_MOUNT);
+  const snapshots = ['-raft-snap', '40', '-raft-snap-int', '1s'];
+  const args = ['-on-disk-path', join(disk, 'db.sqlite'), ...snapshots];
+  const cluster = await startNodes(3, { partsOf: (place) => (place === 2 ? { args } : {}) });
+  t.after(() => cluster.stop());
+  const [first, second, third] = cluster.nodes;
+  assert.ok(first && second && third);
+  const db = clusterAddress(cluster.nodes.map(({ url }) => url));
+  const service = await startService(t, { db });
+  const ledger = new Ledger();
+  await makeLeader(cluster, first);
+  await ledger.write([service], 10);
+  const free = fill(disk, 0);
+  await ledger.write([service], 10);
+  free();
+  await ledger.write([service], 100);
+  await ledger.insist(service);
+  // Its snapshot must contain what it has missed.
+  await until(async () => {
+    const status = await (await fetch(`${third.url}/status`)).text();
+    return Number(/"last_snapshot_index":(\d+)/.exec(status)?.[1]) > 60;
+  });
+
+  await first.signal('SIGKILL');
+  await second.signal('SIGKILL');
+  await second.joinAgain();
+  await third.signal('SIGKILL');
+  await third.restart();
+  t.diagnostic(`without the sound node: ${await tryNewService(t, db, ledger)}`);
+  await first.restart();
+  t.diagnostic(`with the sound node: ${await tryNewService(t, db, ledger)}`);
+  const faults = await nodeFaults(db);
+  for (const { url } of [second, third])
+    assert.ok(faults.some((line) => line.startsWith(`${url} has missed writes`)));
+  assert.ok(!faults.some((line) => line.startsWith(first.url)), faults.join('\n'));
+
+  for (const node of [second, third]) await node.signal('SIGKILL');
+  for (const node of [third, second]) await node.joinAgain();
+  await ledger.verifyAll(await startService(t, { db }));
+  await assertSound(db);
+});

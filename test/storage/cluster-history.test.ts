@@ -165,6 +165,18 @@ test('cluster history: a majority that missed a write is refused', async (t) => 
   }
 });
 
+test('cluster history: nodes that missed a write know it, also without the others', async (t) => {
+  const { standIn, notes } = await start(t);
+  standIn.fillDisk(1);
+  standIn.fillDisk(2);
+  for (const id of [1, 2, 3]) assert.equal(await notes.create(['a', 'b']), id);
+  standIn.silence(0);
+  standIn.elect(1);
+  await assert.rejects(openService(t, standIn), refuses(standIn, 1));
+  // It knows no earlier batch.
+  await assert.rejects(openService(t, standIn), /has missed writes; empty/);
+});
+
 test('cluster history: a service that only reads notices that its leader has failed', async (t) => {
   const { standIn, notes, warnings } = await start(t);
   const other = await openService(t, standIn);

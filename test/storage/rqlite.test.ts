@@ -12,7 +12,6 @@ import {
   DatabaseUncertain,
 } from '../../src/storage/database.ts';
 import type { ReadLevel } from '../../src/storage/location.ts';
-import { CLUSTER_LIMITS, Cluster } from '../../src/storage/rqlite/cluster.ts';
 import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
 import { openCluster } from '../support/engines.ts';
@@ -282,22 +281,6 @@ test('rqlite: nodes without foreign keys are refused', async (t) => {
   const standIn = await startStandIn(t);
   await standIn.forgetForeignKeys();
   await assert.rejects(open(t, standIn), /its nodes must be started with -fk/);
-});
-
-test('rqlite: a large batch has more time', async (t) => {
-  const standIn = await startStandIn(t);
-  standIn.elect(undefined);
-  limitCluster(t, { clusterMs: 5, bytesPerMs: 10, maxPauseMs: 20 });
-  const address = { nodes: standIn.nodes, user: undefined, password: undefined };
-  const cluster = new Cluster(address);
-  t.after(() => cluster.close());
-  const begun = performance.now();
-  await assert.rejects(
-    cluster.send('/db/query', [['SELECT 1', 'x'.repeat(5_000)]]),
-    DatabaseUnavailable,
-  );
-  // Without the last pause.
-  assert.ok(performance.now() - begun > 500 - CLUSTER_LIMITS.maxPauseMs);
 });
 
 test('rqlite: a cluster of another program is refused, unchanged', async (t) => {

@@ -161,14 +161,13 @@ const TABLES = `
 
 /** Removes all data of a cluster. */
 export async function wipe(nodes: readonly string[]): Promise<void> {
-  const cluster = new Cluster({ nodes, user: undefined, password: undefined });
+  using cluster = new Cluster({ nodes, user: undefined, password: undefined });
   const { results } = await cluster.send('/db/query?associative&redirect&level=linearizable', [
     [TABLES],
   ]);
   const drops = (results[0]?.rows ?? []).map(({ name }): [string] => [`DROP TABLE ${name}`]);
   // A node refuses a request without statements.
   if (drops.length > 0) await cluster.send('/db/execute?transaction&redirect', drops);
-  cluster.close();
 }
 
 /** Resolves when the process has ended; until this call it does not keep the tests running. */

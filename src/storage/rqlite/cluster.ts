@@ -21,7 +21,7 @@ export const CLUSTER_LIMITS = {
   nodeMs: 1_000,
   /** The time for the next byte, if it has answered the ping. */
   slowMs: 4_000,
-  /** The time to look for a node that answers. A body adds its length / `bytesPerMs`. */
+  /** The time to look for a node that answers. */
   clusterMs: 10_000,
   /** The time to compare the nodes. */
   comparisonMs: 5_000,
@@ -31,7 +31,6 @@ export const CLUSTER_LIMITS = {
   recheckMs: 5_000,
   /** For how long a leader that has missed writes is not asked again. */
   refusalMs: 1_000,
-  bytesPerMs: 256,
   /** The same while the service stops. */
   stopMs: 500,
   firstPauseMs: 20,
@@ -70,6 +69,9 @@ const NODE_FAILURE =
 export function isNodeFailure(error: string): boolean {
   return NODE_FAILURE.test(error);
 }
+
+/** The path of a read of one node. */
+const ASK = '/db/query?associative&level=none';
 
 /** Answered by every node, even without a leader. */
 const PING = '/readyz?noleader';
@@ -126,10 +128,13 @@ export class Cluster {
     return this.#askLeader(path, '', async (message) => message);
   }
 
-  /** Resolves with the result of one node, which need not be the leader. */
-  async ask(node: string, path: string, step: Step): Promise<Result | undefined> {
-    const message = await this.#open(node + path, JSON.stringify([step]));
-    return answerIn(await textOf(await accepted(message, path)), 1).results[0];
+  /** Resolves with the rows of one node, which need not be the leader. */
+  async ask(node: string, step: Step): Promise<readonly Row[]> {
+    const message = await this.#open(node + ASK, JSON.stringify([step]));
+    const { results } = answerIn(await textOf(await accepted(message, ASK)), 1);
+    const { error } = failureOf({ results });
+    if (error !== undefined) throw new DatabaseUnavailable(`${node} fails: ${error}`);
+    return results[0]?.rows ?? [];
   }
 
   /** Asks the leader to let another node lead. With credentials, it needs permission to do so. */
@@ -143,7 +148,7 @@ export class Cluster {
     this.#stopsAtMs = performance.now() + CLUSTER_LIMITS.stopMs;
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#agent.destroy();
   }
 
@@ -158,8 +163,8 @@ export class Cluster {
     body: string,
     read: (message: IncomingMessage, node: string) => Promise<T>,
   ): Promise<T> {
-    const { clusterMs, bytesPerMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
-    const deadline = performance.now() + clusterMs + Buffer.byteLength(body) / bytesPerMs;
+    const { clusterMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
+    const deadline = performance.now() + clusterMs;
     let failures = 0;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       let cause: unknown;
@@ -211,6 +216,11 @@ export class Cluster {
     } while (request.socket?.bytesRead !== received);
     giveUp(request);
   }
+}
+
+/** Returns the first result with an error; without one, an empty result. */
+export function failureOf({ results }: Pick<Reply, 'results'>): Result {
+  return results.find(({ error }) => error !== undefined) ?? {};
 }
 
 async function textOf(message: IncomingMessage, maxBytes = Number.POSITIVE_INFINITY) {

@@ -18,23 +18,17 @@ import {
   VERSION,
   VERSIONS_TABLE,
 } from '../schema/migrations.ts';
+import { BATCHES_TABLE, DONE_ERROR, EXECUTE } from './batches.ts';
 import {
   CLUSTER_LIMITS,
   Cluster,
   type ClusterAddress,
+  failureOf,
   isNodeFailure,
   type Reply,
   type Step,
 } from './cluster.ts';
-import {
-  BATCHES_TABLE,
-  beginBatch,
-  DONE_ERROR,
-  EXECUTE,
-  failureOf,
-  History,
-  type Warn,
-} from './history.ts';
+import { History, type Warn } from './history.ts';
 
 /**
  * rqlite 8.43.4 fails to roll back in two cases: after a failed statement that its parser takes for
@@ -88,7 +82,7 @@ export async function openRqlite(
     rowsOf(await cluster.send(EXECUTE, [[VERSIONS_TABLE], [BATCHES_TABLE]]));
     await history.prove();
   } catch (error) {
-    cluster.close();
+    cluster[Symbol.dispose]();
     throw error;
   }
   return {
@@ -107,7 +101,7 @@ export async function openRqlite(
     },
     patienceMs: CLUSTER_LIMITS.clusterMs,
     stopSoon: () => cluster.stopSoon(),
-    close: async () => cluster.close(),
+    close: async () => cluster[Symbol.dispose](),
   };
 }
 
@@ -136,7 +130,8 @@ async function transact(
   await history.ensureProven();
   // The statements of the service return rows, those of commands do not.
   const hasRows = statements.some(({ rows }) => rows !== undefined);
-  const steps = toSteps(batchId, statements, hasRows);
+  const begin = history.batches.begin(batchId, hasRows ? ROWS_TO_SERVE : undefined);
+  const steps = [...begin, ...toSteps(batchId, statements, hasRows)];
   const reply = await certain(cluster.send(hasRows ? EXECUTE_AND_QUERY : EXECUTE, steps));
   const { error } = failureOf(reply);
   if (error === undefined || error === DONE_ERROR) {
@@ -144,7 +139,7 @@ async function transact(
     if (!hasRows) return statements.map(() => []);
     const rows =
       error === undefined ? reply.results.at(-1)?.rows : await storedRows(cluster, batchId);
-    if (rows?.length) return parseRows(rows);
+    if (rows?.length) return JSON.parse(String(rows[0]?.rows));
   } else {
     // Other nodes may have carried it out, unless the leader has missed nothing.
     history.forget();
@@ -175,9 +170,14 @@ function errorOf(error: string): Error {
   return isNodeFailure(error) ? new DatabaseUnavailable(error) : new Error(error);
 }
 
+/** Returns a statement as a node takes it. */
+export function toStep({ sql, parameter }: Statement): Step {
+  return parameter === undefined ? [sql] : [sql, parameter];
+}
+
 /** Returns a batch as the cluster carries it out: each foretold row is stored before its write. */
 function toSteps(batchId: string, statements: readonly Statement[], hasRows: boolean): Step[] {
-  const steps = [...beginBatch(batchId, hasRows ? ROWS_TO_SERVE : undefined)];
+  const steps: Step[] = [];
   for (const statement of statements) {
     const { parameter = '', rows } = statement;
     if (hasRows) steps.push([storeSql(rows), rows ? parameter : '', batchId]);
@@ -185,12 +185,4 @@ function toSteps(batchId: string, statements: readonly Statement[], hasRows: boo
   }
   if (hasRows) steps.push([SELECT_ROWS, batchId]);
   return steps;
-}
-
-function toStep({ sql, parameter }: Statement): Step {
-  return parameter === undefined ? [sql] : [sql, parameter];
-}
-
-function parseRows(stored: readonly Row[]): Row[][] {
-  return JSON.parse(String(stored[0]?.rows));
 }

@@ -78,6 +78,22 @@ test('check: trusts the node with most writes, not the first or most of them', a
   assert.deepEqual(await faults(), [missed[0], silent, differs[0]]);
 });
 
+test('check: names all nodes if it cannot tell which are right', async (t) => {
+  const { standIn, table, faults } = await start(t);
+  for (const node of [1, 2, 0]) {
+    standIn.fillDisk(node);
+    await table.create(['e', `${node}`]).catch(() => {});
+  }
+  const [first, second, third, ...records] = await faults();
+  assert.equal(first, 'node 0 has other writes than another node');
+  assert.match(second ?? '', /^node 1 has missed writes: /);
+  assert.equal(third, 'node 2 has other writes than another node');
+  const differing = [3, 4].flatMap((id) =>
+    [0, 1, 2].map((node) => `node ${node} differs in note ${id}`),
+  );
+  assert.deepEqual(records, differing);
+});
+
 test('check: names records that another program has changed on one node', async (t) => {
   const { standIn, faults } = await start(t);
   for (const id of [2, -5, 99])
@@ -98,7 +114,7 @@ test('check: names records that another program has changed on one node', async 
 
 test('check: names a node without an answer', async (t) => {
   const { standIn, faults } = await start(t);
-  limitCluster(t, { nodeMs: 100, clusterMs: 1_000, maxPauseMs: 20 });
+  limitCluster(t, { nodeMs: 100, comparisonMs: 1_000, maxPauseMs: 20 });
   for (const node of [1, 2]) standIn.silence(node);
   assert.deepEqual(
     await faults(),
