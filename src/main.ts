@@ -1,5 +1,6 @@
 // The process: command line, start, signals and exit status. No other module of src ends it.
 import cluster from 'node:cluster';
+import { lookup } from 'node:dns/promises';
 import { closeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { App } from './app.ts';
@@ -24,7 +25,7 @@ export async function main(): Promise<void> {
   // A closed output must neither end the process nor print a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
-    await run(parseCommand(process.argv.slice(2), process.env));
+    await run(await readCommand());
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (LAUNCHER_EXPLAINS.test(code)) throw error;
@@ -33,11 +34,31 @@ export async function main(): Promise<void> {
     // The reader of standard output has closed it.
     if (code === 'EPIPE') return;
     // Node explains this code only if the service has one process.
-    const text = message.replace('bind EADDRINUSE', 'address already in use');
+    const known = message.replace('bind EADDRINUSE', 'address already in use');
+    const hint = code === 'EADDRINUSE' && /:\d+$/.test(known) ? ': choose another --port' : '';
+    const text = known + hint;
     const line = escapeControls(text.replace(/\s*[\r\n]\s*/g, ' '));
     // Clear the line of progress first.
     const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
     process.stderr.write(`${clear}notes-server: ${line}${isUsage ? ' (see --help)' : ''}\n`);
+  }
+}
+
+/** Parses the command line. Warns of unknown variables, unless the log of the service will. */
+async function readCommand(): Promise<Command> {
+  let isService = false;
+  try {
+    const command = parseCommand(process.argv.slice(2), process.env);
+    isService = command.kind === 'serve';
+    return command;
+  } catch (error) {
+    const { cause } = error as { cause?: { host?: string } };
+    // Rejects if there is no such name, which explains more than that others could reach it.
+    if (cause?.host) await lookup(cause.host);
+    throw error;
+  } finally {
+    for (const name of isService ? [] : unknownVariables(process.env))
+      process.stderr.write(`notes-server: warning: unknown variable ${escapeControls(name)}\n`);
   }
 }
 

@@ -119,6 +119,7 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
     throw new UsageError(
       `${host} is not a loopback address: anybody could write. Set NOTES_API_KEYS or ` +
         '--api-keys-file, or --allow-anonymous if you mean it',
+      { cause: { host } },
     );
   const limit = rateLimit ?? (isLocal(parsed) ? 'off' : PUBLIC_RATE_LIMIT);
   return {

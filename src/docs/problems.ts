@@ -21,23 +21,32 @@ export function problemRoutes(problemBase: string): Route[] {
     ]),
   );
   const list = { html: renderList(), json: renderJson({ items: problems.map(explain) }) };
+  const unknown = renderUnknown();
 
   return [
     endpoint('GET', '/problems', ({ call }) => choose(list, call)),
     endpoint<{ slug: string }>('GET', '/problems/{slug}', ({ parameters, call }) => {
       const page = pages.get(parameters.slug);
-      if (!page) throw new Problem('not-found', 'There is no such problem type.');
-      return choose(page, call);
+      if (page) return choose(page, call);
+      // Browsers name text/html in `accept`; other clients get a problem, as they do everywhere.
+      const { html, json } = weightsOf(call);
+      if (html > json) return unknown;
+      throw new Problem('not-found', 'There is no such problem type.', { headers: VARY });
     }),
   ];
 }
 
-/** Chooses a form by its weight in `accept`, where wildcards such as `text/*` do not count. */
-function choose({ html, json }: Page, { headers }: Call): Reply {
+function choose({ html, json }: Page, call: Call): Reply {
+  const weights = weightsOf(call);
+  return weights.json > 0 && weights.json >= weights.html ? json : html;
+}
+
+/** Returns the weights of the two forms in `accept`; wildcards such as `text/*` do not count. */
+function weightsOf({ headers }: Call): { html: number; json: number } {
   const accepted = parseWeights(headers.accept);
   const weightOf = (type: string) => accepted.get(type) ?? 0;
-  const weight = Math.max(weightOf('application/json'), weightOf('application/problem+json'));
-  return weight > 0 && weight >= weightOf('text/html') ? json : html;
+  const json = Math.max(weightOf('application/json'), weightOf('application/problem+json'));
+  return { html: weightOf('text/html'), json };
 }
 
 function renderHtml(problem: ProblemType, problemBase: string): Reply {
@@ -64,6 +73,14 @@ function renderList(): Reply {
 which says what it means and what to do.</p>
 ${renderProblemList('')}`;
   return pageReply('Problems', '', main);
+}
+
+function renderUnknown(): Reply {
+  const main = `<h1><span class="status">404</span> Not Found</h1>
+<p>There is no such problem type. These are all:</p>
+${renderProblemList('../')}`;
+  const { headers = [], ...page } = pageReply('404 Not Found', '../', main);
+  return { ...page, status: 404, headers: [...headers, 'cache-control', 'no-store'] };
 }
 
 function pageReply(title: string, root: string, main: string): Reply {

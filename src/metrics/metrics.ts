@@ -24,6 +24,11 @@ const BATCH_BOUNDS = [
 ];
 const SIZE_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
+/** Methods with their own label value. Others share one, because clients can invent many. */
+const METHODS: ReadonlySet<string> = new Set(
+  'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
+);
+
 /** What the metrics read from other parts. */
 export interface MetricSources {
   /** Returns the labels of all present keys. */
@@ -114,8 +119,8 @@ export class Metrics {
 
   #observerOf({ exchange, status }: Ending): Observe {
     const { template = '', message } = exchange;
-    // The parser of Node knows about 35 methods and refuses all others.
-    const { method = '' } = message;
+    const { method: sent = '' } = message;
+    const method = METHODS.has(sent) ? sent : '_OTHER';
     const key = `${status} ${method} ${template}`;
     const observe =
       this.#observers.get(key) ??

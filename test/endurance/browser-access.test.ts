@@ -131,11 +131,14 @@ describe('docs page, in its states', { skip }, () => {
   });
 });
 
-for (const path of ['', '/not-found', '/validation-failed']) {
+for (const path of ['', '/not-found', '/validation-failed', '/nothing']) {
   test(`problem page: axe finds nothing on /problems${path}`, { skip }, async (t) => {
     const { page, faults } = await open(t, `${service.url}/problems${path}`);
     await assertAccessible(page, path);
-    assert.deepEqual(faults, []);
+    const isUnknown = path === '/nothing';
+    assert.deepEqual(faults, isUnknown ? [FAILED_404] : []);
+    if (isUnknown) await page.getByRole('link', { name: '404 Not Found' }).click();
+    if (isUnknown) await page.waitForURL('**/problems/not-found');
   });
 }
 

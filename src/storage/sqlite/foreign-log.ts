@@ -10,11 +10,11 @@ const LOG_HEADER_BYTES = 32;
 const WRITE_VERSION_AT = 18;
 const WITH_LOG = 2;
 
-/** Tries to record that the log beside `path` belongs to the file there. */
-export function recordOrigin(path: string): void {
+/** Tries to record that the log beside `path` belongs to the file there, or no longer does. */
+export function recordOrigin(path: string, isOwn = true): void {
   const [log] = companionsOf(path);
   try {
-    fs.writeFileSync(originOf(log), `${birthOf(log)}\n${birthOf(path)}\n`);
+    fs.writeFileSync(originOf(log), `${birthOf(log)}\n${isOwn ? birthOf(path) : ''}\n`);
   } catch {
     // Without a record, a log counts as that of the file.
   }

@@ -92,6 +92,7 @@ export class OpenFiles {
     const isSame = known?.size === size && known.start.equals(start);
     const isNewCheckpoint = checkpoint !== this.#checkpoint && !this.#isOverwritten;
     const isOwn = !known || isSame || (isNewCheckpoint && size === expectedSize);
+    if (isOwn === this.#isOverwritten) recordOrigin(this.#main.file, isOwn);
     this.#isOverwritten = !isOwn;
     if (!isOwn) return;
     this.#content = { start, size, mtimeMs };

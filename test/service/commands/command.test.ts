@@ -60,6 +60,23 @@ test('command: the log warns of unknown variables, without their values', async 
   assert.doesNotMatch(stderr, /secret/);
 });
 
+test('command: a warning of unknown variables precedes the message of a sub-command', async (t) => {
+  const env = { NOTES_API_KEY_FILE: 'secret', 'NOTES_\u001b': '' };
+  const warnings =
+    'notes-server: warning: unknown variable NOTES_API_KEY_FILE; ' +
+    'did you mean NOTES_API_KEYS_FILE?\n' +
+    'notes-server: warning: unknown variable NOTES_\\x1b\n';
+  for (const [args, status] of [
+    [['export', '--db', 'none.db'], 1],
+    [['--bogus'], 2],
+  ] as const) {
+    const ending = await runCommand(t, [...args], { env });
+    assert.equal(ending.stderr.slice(0, warnings.length), warnings);
+    const stderr = ending.stderr.slice(warnings.length);
+    assertRefused({ ...ending, stderr }, status, /none|bogus/);
+  }
+});
+
 test('command: --help and --version', async (t) => {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   assert.equal(version, (contract.info as { version: string }).version);
@@ -93,6 +110,10 @@ const FAILURES: Record<string, [args: string[], reason: RegExp]> = {
     ['--allow-anonymous', '--host', 'no-such-host.invalid'],
     /getaddrinfo E\w+ no-such-host\.invalid$/m,
   ],
+  'an unknown host, where everybody could write': [
+    ['--host', 'no-such-host.invalid'],
+    /getaddrinfo E\w+ no-such-host\.invalid$/m,
+  ],
   'a missing file of keys': [
     ['--api-keys-file', '/nope'],
     /cannot read the keys in \/nope: there is no such file$/m,
@@ -112,7 +133,7 @@ for (const [what, [args, reason]] of Object.entries(FAILURES)) {
 test('command: a port in use is one line, status 1', async (t) => {
   const { port } = await startService(t);
   const ending = await runCommand(t, ['--port', String(port)]);
-  assertRefused(ending, 1, /address already in use 127\.0\.0\.1:\d+$/m);
+  assertRefused(ending, 1, /already in use 127\.0\.0\.1:\d+: choose another --port$/m);
 });
 
 test('command: listens on every address', async (t) => {
