@@ -9,8 +9,10 @@ import { type Command, parseCommand } from './cli/command-line.ts';
 import { firstSteps } from './cli/first-steps.ts';
 import { type Options, unknownVariables } from './cli/options.ts';
 import type { Screen } from './commands/progress.ts';
+import { isReadByOthers } from './guards/key-file.ts';
 import { jsonLine, LineLog, type Log } from './log/log.ts';
 import { escapeControls, prettyLine } from './log/pretty-line.ts';
+import { checkSocketPath, socketRemover } from './processes/socket-path.ts';
 import { DatabaseUnusable } from './storage/database.ts';
 import { readVersion } from './version.ts';
 
@@ -107,7 +109,6 @@ async function serve(options: Options): Promise<void> {
   const starting = start(options, log);
   handleHangups(options.apiKeysFile, log, starting);
   const app = await starting;
-  const { socketRemover } = await import('./processes/socket-path.ts');
   const removeSocket = options.socket === undefined ? () => {} : socketRemover(options.socket);
   endOnFault(log);
   const stop = (signal: NodeJS.Signals) => {
@@ -127,23 +128,16 @@ async function serve(options: Options): Promise<void> {
 }
 
 async function start(options: Options, log: Log) {
-  const launch = await loadLauncher(options, log);
+  // First, because the installation may be incomplete.
+  const launch =
+    options.processes === 1
+      ? (await import('./app.ts')).startApp
+      : (await import('./processes/supervisor.ts')).startSupervisor;
   const { isInUse } = await import('./storage/sqlite/existing.ts');
   if (options.db.kind === 'file' && (await isInUse(options.db.name)))
     log.write('warn', 'another process uses the database', { file: options.db.name });
-  const { checkSocketPath } = await import('./processes/socket-path.ts');
   if (options.socket !== undefined) await checkSocketPath(options.socket);
-  return launch();
-}
-
-/** Resolves with the function that starts the service, of one process or of several. */
-async function loadLauncher(options: Options, log: Log) {
-  if (options.processes === 1) {
-    const { startApp } = await import('./app.ts');
-    return () => startApp(options, log);
-  }
-  const { startSupervisor } = await import('./processes/supervisor.ts');
-  return () => startSupervisor(options, process.argv.slice(2), log);
+  return launch(options, log);
 }
 
 /** On SIGHUP, stops if a terminal of the process has closed; otherwise reloads after the start. */
@@ -207,7 +201,6 @@ async function reloadKeys(app: Pick<App, 'reloadKeys'>, file: string, log: Log):
 }
 
 async function warnOfReaders(file: string, log: Log): Promise<void> {
-  const { isReadByOthers } = await import('./guards/key-file.ts');
   if (await isReadByOthers(file)) log.write('warn', 'other users can read the keys', { file });
 }
 

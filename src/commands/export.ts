@@ -8,7 +8,7 @@ import { membersSql, ownMembers } from '../storage/records/members.ts';
 import { endLine, headLine } from './export-format.ts';
 import { countsOf, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type Screen } from './progress.ts';
-import { isPresent, writeWhole } from './whole-file.ts';
+import { writeWhole } from './whole-file.ts';
 
 type WriteText = (text: string) => Promise<unknown>;
 
@@ -23,10 +23,6 @@ export async function exportLines(
   if (file === undefined) {
     await writeLines(source, output, screen);
     return undefined;
-  }
-  if (await isPresent(file).catch(() => false)) {
-    const remedy = 'leave FILE out to write to standard output';
-    throw new DatabaseUnusable(`${file} already exists; ${remedy}`);
   }
   let written = '';
   await writeWhole(file, {

@@ -20,14 +20,13 @@ export async function writeWhole(target: string, whole: WholeFile): Promise<void
   const { source, publish } = whole;
   let folder: string;
   try {
-    if (!publish && (await isPresent(target))) throw new AlreadyPresent(`${target} already exists`);
+    if (!publish) await refusePresent(target);
     folder = await realpath(dirname(target));
     const path = join(folder, basename(target));
     if (source !== undefined && auxiliaryPaths(source).includes(path))
       throw new Error(`SQLite reserves this name for ${source}`);
     await writeAndPublish(path, whole);
   } catch (error) {
-    if (error instanceof AlreadyPresent) throw error;
     const reason = `cannot write ${target}: ${reasonOf(error, target)}`;
     throw new DatabaseUnusable(reason, { cause: error });
   }
@@ -36,8 +35,6 @@ export async function writeWhole(target: string, whole: WholeFile): Promise<void
     throw new DatabaseUnusable(`${target} is complete, ${doubt}: ${cause.message}`, { cause });
   });
 }
-
-class AlreadyPresent extends DatabaseUnusable {}
 
 async function writeAndPublish(path: string, whole: WholeFile): Promise<void> {
   const { source, write, publish = publishNew } = whole;
@@ -56,8 +53,12 @@ async function writeAndPublish(path: string, whole: WholeFile): Promise<void> {
 }
 
 async function publishNew(unfinished: string, target: string): Promise<void> {
-  if (await isPresent(target)) throw new AlreadyPresent(`${target} already exists`);
+  await refusePresent(target);
   await rename(unfinished, target);
+}
+
+async function refusePresent(path: string): Promise<void> {
+  if (await isPresent(path)) throw new Error('it already exists');
 }
 
 /** Whether there is anything at `path`, including a dangling link. */

@@ -33,13 +33,9 @@ const CLOSE_MS = 20_000;
 /** The time before another attempt to replace a process that has lived for less than this time. */
 const RETRY_MS = 1_000;
 
-/** Starts a service of several processes, each with the arguments `args`. */
-export async function startSupervisor(
-  options: SupervisorOptions,
-  args: readonly string[],
-  log: Log,
-): Promise<Supervisor> {
-  const supervisor = new Supervisor(options, args, log);
+/** Starts a service of several processes, each with the arguments of this one. */
+export async function startSupervisor(options: SupervisorOptions, log: Log): Promise<Supervisor> {
+  const supervisor = new Supervisor(options, log);
   await supervisor.start();
   return supervisor;
 }
@@ -49,7 +45,6 @@ class Supervisor {
   /** The URL once all processes accept requests. */
   address = '';
   readonly #options: SupervisorOptions;
-  readonly #args: readonly string[];
   readonly #log: Log;
   readonly #members = new Set<Child>();
   readonly #serving = new Set<Child>();
@@ -62,9 +57,8 @@ class Supervisor {
   #endedMetrics: Promise<Snapshot> = Promise.resolve(NO_METRICS);
   #own: ReturnType<typeof measureProcess> | undefined;
 
-  constructor(options: SupervisorOptions, args: readonly string[], log: Log) {
+  constructor(options: SupervisorOptions, log: Log) {
     this.#options = options;
-    this.#args = args;
     this.#log = log;
     this.#port = options.port;
   }
@@ -75,7 +69,7 @@ class Supervisor {
       this.#keys = await loadKeys(this.#options);
       if (this.#port === 0 && socket === undefined) this.#port = await freePort(host);
       // Pass a fixed number: `auto` could yield another one when a replacement starts.
-      cluster.setupPrimary({ args: [...this.#args, `--processes=${processes}`] });
+      cluster.setupPrimary({ args: [...process.argv.slice(2), `--processes=${processes}`] });
       // Start one process first, so that one alone creates the database and errors appear once.
       const first = await this.#startServing();
       const others = await Promise.all(
