@@ -4,7 +4,6 @@ import type { Readings, Series } from '../feature.ts';
 import type { Ending } from '../http/exchange.ts';
 import type { BatchMeter } from '../storage/batches/batcher.ts';
 import { readVersion } from '../version.ts';
-import { KeyUsage } from './key-usage.ts';
 import { measureProcess } from './process.ts';
 import {
   formatSnapshot,
@@ -47,7 +46,10 @@ export class Metrics {
   /** The functions that observe the existing series, by status, method and path template. */
   readonly #observers = new Map<string, Observe>();
   readonly #refusals: Series = {};
-  readonly #keyUsage: KeyUsage;
+  readonly #keyRequests: Series = {};
+  readonly #keyRefusals: Series = {};
+  readonly #keyBytes: Series = {};
+  readonly #keys: () => readonly string[];
   readonly #queues = new Map<string, (() => number)[]>();
   #active = 0;
   #streams = 0;
@@ -60,11 +62,9 @@ export class Metrics {
   };
 
   constructor(sources: MetricSources, shareMetrics: ShareMetrics) {
-    this.#keyUsage = new KeyUsage(sources.keys);
+    this.#keys = sources.keys;
     const own = this.#readings();
-    this.#collect = shareMetrics(() =>
-      takeSnapshot({ ...own, ...sources.readings() }, this.#keyUsage.read()),
-    );
+    this.#collect = shareMetrics(() => takeSnapshot({ ...own, ...sources.readings() }));
   }
 
   #readings(): Readings {
@@ -74,6 +74,9 @@ export class Metrics {
       http_server_active_requests: () => this.#active,
       notes_streams_open: () => this.#streams,
       notes_http_refused_total: () => this.#refusals,
+      notes_key_requests_total: () => this.#keyRequests,
+      notes_key_refusals_total: () => this.#keyRefusals,
+      notes_key_bytes_total: () => this.#keyBytes,
       notes_batch_items: () => this.#batchSizes.read(),
       notes_batch_duration_seconds: () => this.#batchDurations.read(),
       notes_batch_waiting: () => {
@@ -97,24 +100,31 @@ export class Metrics {
     else this.#active -= 1;
     if (stream === 'opened') this.#streams += 1;
     const { key } = exchange.admission;
-    if (key) this.#keyUsage.count(key.label, ending);
+    if (key) this.#countKey(key.label, ending);
     // The duration of a stream says nothing about the service.
     if (!stream) this.#observerOf(ending)(milliseconds / 1e3);
   };
 
   recordRefusal(status: number): void {
-    const series = labelsText({ http_response_status_code: status });
-    this.#refusals[series] = (this.#refusals[series] ?? 0) + 1;
+    add(this.#refusals, labelsText({ http_response_status_code: status }), 1);
   }
 
   async exposition(): Promise<string> {
-    const { metrics, keys } = await this.#collect();
-    // Other processes may still count what a key has done that was removed.
-    return formatSnapshot({ metrics, keys: this.#keyUsage.ofPresent(keys) });
+    return formatSnapshot(await this.#collect(), this.#keys());
   }
 
   close(): void {
     this.#process.stop();
+  }
+
+  /** Counts a request; the opening of a stream is one, and its end adds what was sent. */
+  #countKey(label: string, { exchange, stream }: Ending): void {
+    const key = `key="${label}"`;
+    add(this.#keyBytes, `{${key},direction="sent"}`, exchange.sentBytes);
+    if (stream === 'ended') return;
+    add(this.#keyRequests, `{${key}}`, 1);
+    add(this.#keyRefusals, `{${key}}`, exchange.admission.refusal ? 1 : 0);
+    add(this.#keyBytes, `{${key},direction="received"}`, exchange.bytes.length);
   }
 
   #observerOf({ exchange, status }: Ending): Observe {
@@ -146,4 +156,8 @@ export class Metrics {
       },
     };
   }
+}
+
+function add(series: Series, labels: string, value: number): void {
+  series[labels] = (series[labels] ?? 0) + value;
 }

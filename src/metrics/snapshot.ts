@@ -50,26 +50,11 @@ const COMBINED: Readonly<Record<string, (one: number, other: number) => number>>
   process_start_time_seconds: Math.min,
 };
 
-/** The metric and the further labels of each count of a key. */
-const KEY_METRICS = [
-  ['notes_key_requests_total', ''],
-  ['notes_key_refusals_total', ''],
-  ['notes_key_bytes_total', ',direction="received"'],
-  ['notes_key_bytes_total', ',direction="sent"'],
-] as const;
+/** The series of all metrics at one moment, representable in JSON; none were counted: `{}`. */
+export type Snapshot = Readonly<Record<string, Series>>;
 
-/** The counts of a key, in the order of KEY_METRICS. */
-export type KeyCounts = readonly [label: string, counts: readonly number[]];
-
-/** The values of metrics at one moment, representable in JSON. */
-export interface Snapshot {
-  readonly metrics: Readonly<Record<string, Series>>;
-  /** Apart, and without the text of each series, because there may be 10,000 keys. */
-  readonly keys: readonly KeyCounts[];
-}
-
-/** That of a process that has counted nothing. */
-export const NO_METRICS: Snapshot = { metrics: {}, keys: [] };
+/** The key in the labels of a series. */
+const KEY = /^\{key="([^"]*)"/;
 
 const turns = new Turns();
 
@@ -125,58 +110,49 @@ export class Histogram {
   }
 }
 
-/** Calls all readings, in their order, and adds the counts of `keys`. */
-export async function takeSnapshot(readings: Readings, keys: readonly KeyCounts[] = []) {
+/** Calls all readings, in their order. */
+export async function takeSnapshot(readings: Readings): Promise<Snapshot> {
   const entries = Object.entries(readings).map(async ([name, read]) => {
     const value = await read();
     return [name, typeof value === 'number' ? { '': value } : value] as const;
   });
-  return { metrics: Object.fromEntries(await Promise.all(entries)), keys };
+  return Object.fromEntries(await Promise.all(entries));
 }
 
 /** Combines the snapshots of several processes. */
 export async function combine(snapshots: readonly Snapshot[]): Promise<Snapshot> {
   const combined: Record<string, Series> = {};
-  const keys = new Map<string, readonly number[]>();
-  for (const snapshot of snapshots) {
-    for (const [name, values] of Object.entries(snapshot.metrics)) {
-      const all = combined[name] ?? {};
-      combined[name] = all;
-      // Of the event loops, the busiest counts.
-      const add = name.startsWith('nodejs_eventloop_') ? Math.max : COMBINED[name];
-      for (const [series, value] of Object.entries(values)) {
-        const before = all[series] ?? 0;
-        all[series] = add && series in all ? add(before, value) : before + value;
-      }
+  for (const [name, values] of snapshots.flatMap((each) => Object.entries(each))) {
+    const all = combined[name] ?? {};
+    combined[name] = all;
+    // Of the event loops, the busiest counts.
+    const add = name.startsWith('nodejs_eventloop_') ? Math.max : COMBINED[name];
+    for (const [series, value] of Object.entries(values)) {
+      const before = all[series] ?? 0;
+      all[series] = add && series in all ? add(before, value) : before + value;
     }
-    for (const [label, counts] of snapshot.keys) {
-      const before = keys.get(label) ?? [];
-      const sums = counts.map((count, index) => count + (before[index] ?? 0));
-      keys.set(label, sums);
-    }
+    // There may be 10,000 keys.
     await turns.next();
   }
-  return { metrics: combined, keys: [...keys] };
+  return combined;
 }
 
 /** Returns what outlives a process: its histograms and counters. */
-export function countersOf({ metrics, keys }: Snapshot): Snapshot {
-  const counters = Object.entries(metrics).filter(([name]) => !(name in METRICS.gauge));
-  return { metrics: Object.fromEntries(counters), keys };
+export function countersOf(snapshot: Snapshot): Snapshot {
+  const counters = Object.entries(snapshot).filter(([name]) => !(name in METRICS.gauge));
+  return Object.fromEntries(counters);
 }
 
-/** Resolves with a snapshot in the text format of Prometheus, version 0.0.4. */
-export async function formatSnapshot({ metrics, keys }: Snapshot): Promise<string> {
+/** Resolves with a text for Prometheus (format 0.0.4) without the series of other `keys`. */
+export async function formatSnapshot(snapshot: Snapshot, keys: readonly string[]): Promise<string> {
+  const present = new Set(keys);
   const texts: string[] = [];
   for (const [type, helpTexts] of Object.entries(METRICS)) {
     for (const [name, help] of Object.entries(helpTexts)) {
       texts.push(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
-      for (const [series, value] of Object.entries(metrics[name] ?? {}))
-        texts.push(`${name}${series} ${value}\n`);
-      for (const [index, [metric, labels]] of KEY_METRICS.entries()) {
-        if (metric !== name) continue;
-        for (const [key, counts] of keys)
-          texts.push(`${name}{key="${key}"${labels}} ${counts[index]}\n`);
+      for (const [series, value] of Object.entries(snapshot[name] ?? {})) {
+        const key = KEY.exec(series)?.[1];
+        if (key === undefined || present.has(key)) texts.push(`${name}${series} ${value}\n`);
       }
       await turns.next();
     }
