@@ -66,7 +66,7 @@ function isBeginning(text: string): boolean {
 
 /** Asserts that the text is a beginning of JSON up to the fault that is found, and no further. */
 function assertFirstFault(text: string): void {
-  const { index, what } = describeFault(text);
+  const { index, what } = describeFault(text) ?? assert.fail(text);
   const label = `${JSON.stringify(text)}, ${index}: ${what}`;
   assert.ok(isBeginning(text.slice(0, index)), label);
   assert.ok(index === text.length || !isBeginning(text.slice(0, index + 1)), label);

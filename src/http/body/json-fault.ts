@@ -11,6 +11,8 @@ const TOKEN = new RegExp(
     't(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?|[[\\]{},:])?',
   'y',
 );
+/** How many tokens may precede a fault that is found: more would delay other requests. */
+const MAX_TOKENS = 100_000;
 const WHOLE = /^(?:-?\d(?:.*\d)?|true|false|null|[[{])$/;
 const VALUE = 'a value';
 const NAME = 'a name in double quotes';
@@ -27,8 +29,7 @@ const FOUND: Readonly<Record<string, string>> = {
 export type Place = (text: string) => string;
 
 /** The {@link Place} of a text that is a part of a line. */
-export const columnAfter: Place = (text) =>
-  `column ${text.replace(/[\udc00-\udfff]/g, '').length + 1}`;
+export const columnAfter: Place = (text) => `column ${[...text].length + 1}`;
 
 /** Returns the {@link Place} of a text that follows `before` in a body. */
 export function placeAfter(before: Buffer): Place {
@@ -50,9 +51,16 @@ export function firstReplaced(bytes: Buffer, text: string): number {
   return encoded.toString('utf8', 0, end).length;
 }
 
-/** Returns the index of the first fault and a description, which quotes one character at most. */
-export function describeFault(text: string): { readonly index: number; readonly what: string } {
+interface Fault {
+  readonly index: number;
+  /** Quotes one character at most. */
+  readonly what: string;
+}
+
+/** Describes the first fault; returns undefined if too much precedes it. */
+export function describeFault(text: string): Fault | undefined {
   const { index, expected } = findFault(text);
+  if (expected === undefined) return undefined;
   const code = text.codePointAt(index);
   if (code === undefined) return { index, what: `it ends too early, expected ${expected}` };
   const character = String.fromCodePoint(code);
@@ -62,12 +70,12 @@ export function describeFault(text: string): { readonly index: number; readonly 
   return { index, what: `expected ${expected}, found ${FOUND[character] ?? name}` };
 }
 
-function findFault(text: string): { readonly index: number; readonly expected: string } {
+function findFault(text: string): { readonly index: number; readonly expected?: string } {
   /** The ends of the open arrays and objects. */
   const ends: string[] = [];
   let expected = VALUE;
   let index = 0;
-  for (;;) {
+  for (let tokens = 0; tokens < MAX_TOKENS; tokens += 1) {
     TOKEN.lastIndex = index;
     const [, spaces = '', token = '', quote] = TOKEN.exec(text) ?? [];
     index += spaces.length;
@@ -88,6 +96,7 @@ function findFault(text: string): { readonly index: number; readonly expected: s
     else if (isName) expected = ':';
     else expected = ends.length === 0 ? 'the end' : `, or ${ends.at(-1)}`;
   }
+  return { index };
 }
 
 function restOf(token: string): string {

@@ -73,23 +73,22 @@ test('JSON: the table of texts', (t) => {
   assert.ok(count >= 300);
 });
 
-test('JSON: a fault is placed in a text of up to 262,144 UTF-16 units', () => {
-  for (const [before, fault, what] of [
-    [
-      '["',
-      Buffer.from('\n'),
-      /JSON at line 1, column 262144: expected the rest of a string, found/,
-    ],
-    ['["\ufffd', Buffer.from([0xff]), /UTF-8 at line 1, column 262144\.$/],
+test('JSON: a fault is placed after up to 1,048,575 UTF-16 units and 99,999 tokens', () => {
+  const invalid = (bytes: Buffer, expected: RegExp) =>
+    assert.match(assertRefused(bytes, String(expected)).message, expected);
+  for (const [fault, what] of [
+    [Buffer.from('\n'), 'JSON at line 1, column 1048576: expected the rest of a string, found .+'],
+    [Buffer.from([0xff]), 'UTF-8 at line 1, column 1048576'],
     // It begins like U+FFFD.
-    ['["\ufffd', Buffer.from([0xef, 0xbf]), /UTF-8 at line 1, column 262144\.$/],
+    [Buffer.from([0xef, 0xbf]), 'UTF-8 at line 1, column 1048576'],
   ] as const) {
-    const longest = before.padEnd(262_143, '\ufffd');
-    const textOf = (valid: string) => Buffer.concat([Buffer.from(valid), fault]);
-    assert.match(assertRefused(textOf(longest), 'placed').message, what);
-    const { message } = assertRefused(textOf(`${longest}x`), 'not placed');
-    assert.match(message, /^The body is not valid (?:JSON|UTF-8)\.$/);
+    const longest = Buffer.from('["'.padEnd(1_048_575, '\ufffd'));
+    invalid(Buffer.concat([longest, fault]), new RegExp(`is not valid ${what}\\.$`));
+    invalid(Buffer.concat([longest, Buffer.from('x'), fault]), /is not valid (?:JSON|UTF-8)\.$/);
   }
+  const tokens = (count: number) => Buffer.from(`[${'0,'.repeat(count / 2)}?`);
+  invalid(tokens(99_998), /JSON at line 1, column 100000: expected a value, found \?\.$/);
+  invalid(tokens(100_000), /is not valid JSON\.$/);
 });
 
 test('JSON: brackets and floats between levels do not confuse the limit of nesting', () => {
