@@ -111,6 +111,8 @@ class Contract {
     const declared = [item, operation].flatMap((each) => (each.parameters ?? []) as JsonObject[]);
     const all = declared.map((each) => this.#resolve(each));
     const isHeader = (each: JsonObject) => each.in === 'header';
+    const placeOf = ({ name, in: place }: JsonObject) =>
+      place === 'path' ? template.indexOf(`{${name}}`) : template.length;
     const { operationId: id, requestBody, responses, 'x-ignores-parameters': isOpen } = operation;
     const inQuery = all.filter((each) => each.in === 'query').map(({ name }) => name);
     const checksNames = '422' in (responses as JsonObject) && !isOpen;
@@ -121,6 +123,7 @@ class Contract {
       queryNames: checksNames ? inQuery : undefined,
       parameters: all
         .filter((each) => !isHeader(each))
+        .sort((one, other) => placeOf(one) - placeOf(other))
         .map((each) => this.#parameterOf(template, each)),
       headers: all.filter(isHeader).map((each) => this.#headerOf(template, each)),
       body: requestBody && this.#bodyOf(template, requestBody as JsonObject),

@@ -76,6 +76,14 @@ export function bodyFor(path: string): object {
   return path.includes('/comments') ? { body: 'x' } : { title: 'x', body: 'x' };
 }
 
+/** Returns a copy in an order of its own, to compare what has the order of the contract. */
+export function inAnyOrder<Item>(items: readonly Item[]): Item[] {
+  return [...items].sort((...pair) => {
+    const [one = '', other = ''] = pair.map((each) => JSON.stringify(each));
+    return one < other ? -1 : 1;
+  });
+}
+
 /** Creates the owner of a nested collection. */
 export async function prepare(
   service: Pick<Service, 'request'>,

@@ -126,9 +126,10 @@ for (const collection of COLLECTIONS) {
         await assertViolated(`${good}${bad}`, '#/1', 'type', /must be an object/);
       const all = await assertRefused('{}\n'.repeat(MAX_LINES), 422, /and \d+ more\.$/);
       assert.equal(all.errors.length, 20);
-      assert.equal(all.errors[0].pointer, `#/0/${field}`);
+      assert.match(all.errors[0].pointer, /^#\/0\//);
       const last = MAX_LINES - 1;
-      const body = `${good.repeat(last)}{}`;
+      const { [field]: _, ...others } = JSON.parse(good);
+      const body = `${good.repeat(last)}${JSON.stringify(others)}`;
       await assertViolated(body, `#/${last}/${field}`, 'required', /is required/);
     });
 
