@@ -1,11 +1,13 @@
 // The contract and src/resources/ declare the same fields (types, defaults, required members) and
-// the same filters of lists.
+// the same filters of lists. The order of parameters and members does not matter.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/contract/generated.js';
+import { counterpartOf } from '../../src/resources/note-tags.ts';
 import { notes } from '../../src/resources/notes.ts';
-import { rowColumnsOf } from '../../src/resources/resource.ts';
+import { type Resource, rowColumnsOf } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
+import { filtersOf } from '../../src/storage/lists/filters.ts';
 import { at, resolve } from '../support/contract.ts';
 
 interface Schema {
@@ -13,32 +15,39 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
-const COMMON = [
-  ...['order', 'limit', 'offset', 'after', 'before', 'q', 'fields', 'include'],
-  ...['created_after', 'created_before', 'updated_after', 'updated_before'],
-];
+/** The parameters of lists that are no filters. */
+const OTHERS = ['order', 'limit', 'offset', 'after', 'before', 'fields', 'include'];
+
+/** Returns the names of the parameters that the filters of a resource read from a query. */
+function filterNamesOf(resource: Resource): string[] {
+  const read = new Set<string>();
+  const parameters = new Proxy({}, { get: (_, name) => void read.add(String(name)) });
+  for (const { value } of Object.values(filtersOf(resource))) value(parameters);
+  // The handler makes the text of a search from `q`; the path of the tags on a note has its id.
+  if (read.delete('match')) read.add('q');
+  read.delete(notes.idParameter);
+  return [...read].sort();
+}
 
 const TYPES = { text: 'string', integer: 'integer', boolean: 'boolean' };
 
 for (const resource of RESOURCES) {
-  const { label, path, idParameter, fields, filters = [] } = resource;
+  const { label, path, idParameter, fields } = resource;
+  const other = counterpartOf(resource);
 
-  test(`resources: the filters of ${label} are those of GET ${path}`, () => {
-    const list = operations.find((each) => each.method === 'GET' && each.template === path);
-    const inQuery = list?.parameters.filter((each) => each.in === 'query') ?? [];
-    const ofTags = resource === notes ? ['tag_id', 'tag', 'untagged'] : [];
-    assert.deepEqual(
-      inQuery.map(({ name }) => name).filter((name) => !COMMON.includes(name)),
-      [...filters, ...ofTags],
-    );
-  });
+  for (const template of other ? [path, `${other.path}/{${other.idParameter}}${path}`] : [path])
+    test(`resources: the filters of ${label} are parameters of GET ${template}`, () => {
+      const list = operations.find((each) => each.method === 'GET' && each.template === template);
+      const names = list?.queryNames?.filter((name) => !OTHERS.includes(name)) ?? [];
+      assert.deepEqual(names.sort(), filterNamesOf(resource));
+    });
 
   test(`resources: the fields of ${label} can be chosen in its list and in /changes`, () => {
     const chosenAt = (name: string) =>
       (at(`/components/parameters/${name}Fields/schema`) as { items: { enum: string[] } }).items
         .enum;
     const own = rowColumnsOf(resource);
-    assert.deepEqual(chosenAt(label), own);
+    assert.deepEqual(chosenAt(label).sort(), [...own].sort());
     assert.deepEqual(
       own.filter((name) => !chosenAt('Changes').includes(name)),
       [],
@@ -60,7 +69,8 @@ for (const resource of RESOURCES) {
       const place = resolve(`${body}/content/application~1json/schema`);
       const { required = [] } = at(place ?? '') as Schema;
       const tagged = resource === notes ? ['tag_ids', 'tags'] : [];
-      assert.deepEqual(operation.body?.members, Object.keys(fields).concat(tagged));
+      const members = [...Object.keys(fields), ...tagged].sort();
+      assert.deepEqual([...(operation.body?.members ?? [])].sort(), members);
       for (const [name, { type, default: byDefault }] of Object.entries(fields)) {
         const schema = at(resolve(`${place}/properties/${name}`) ?? '') as Schema;
         assert.equal(schema.type, TYPES[type], `the type of ${name}`);
