@@ -1,7 +1,7 @@
 // The command `check` for a cluster: compares the data of the nodes with each other.
 import { keysOf, type Relation, rowColumnsOf, typeOf } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
-import { DatabaseUnusable, type Source, type Statement } from '../storage/database.ts';
+import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import type { ParsedCluster } from '../storage/location.ts';
 import { CHANGE_COLUMNS } from '../storage/numbers.ts';
 import { openNodes, type StorageOptions } from '../storage/open.ts';
@@ -18,8 +18,8 @@ const MAX_ROUNDS = 10;
 /** A node, whose own copy of the data is read. */
 interface Node extends Source {
   readonly url: string;
-  /** Undefined if it has all writes, as far as the nodes can tell. */
-  readonly fault: string | undefined;
+  /** Empty if it has all writes, as far as the nodes can tell. */
+  readonly fault: string;
 }
 
 /** Resolves with a line for each fault. A node can only miss writes: those with most are right. */
@@ -29,16 +29,14 @@ export async function checkNodes(
 ): Promise<string[]> {
   using cluster = await openNodes(address, options);
   const standings = await standingsOf(cluster, cluster.nodes);
-  const sound = standings.filter((each) => each?.hasMissed === false);
-  const most = Math.max(...sound.map((each) => each?.number ?? 0));
-  const chain = majorityOf(sound.flatMap((each) => (each?.number === most ? [each.chain] : [])));
+  const most = Math.max(1, ...standings.map((each) => each?.number ?? 0));
+  const leading = standings.filter((each) => each?.number === most);
+  const chain = majorityOf(leading.map((each) => each?.chain));
   const nodes = cluster.nodes.map((url, place): Node => {
-    const read = (statement: Statement) => cluster.ask(url, toStep(statement));
-    return { url, read, fault: faultOf(standings[place], most, chain) };
+    const fault = faultOf(standings[place], most, chain);
+    return { url, fault, read: (each) => cluster.ask(url, toStep(each)) };
   });
-  const faults = nodes.flatMap(({ url, fault }) =>
-    fault === undefined ? [] : [`${url} ${fault}`],
-  );
+  const faults = nodes.flatMap(({ url, fault }) => (fault ? [`${url} ${fault}`] : []));
   const present = nodes.filter((_, place) => standings[place]);
   for (const relation of RELATIONS)
     for await (const bounds of commonPages(present, relation)) {
@@ -51,8 +49,8 @@ export async function checkNodes(
 /** Returns what is wrong with a node, if those without faults have carried out `most` batches. */
 function faultOf(standing: Standing | undefined, most: number, chain: number | undefined) {
   if (!standing) return 'does not answer, is far behind, or has no room';
-  if (standing.hasMissed || standing.number < most) return `has missed writes: ${REMEDY}`;
-  return standing.chain === chain ? undefined : 'has other writes than another node';
+  if (standing.number < most) return `has missed writes: ${REMEDY}`;
+  return standing.chain === chain ? '' : 'has other writes than another node';
 }
 
 /** Adds an empty batch; resolves with the standings of nodes at it. */
@@ -115,7 +113,7 @@ async function comparePage(
 
 /** Resolves with the records on a page by their keys, as texts. */
 async function recordsOn({ read }: Node, relation: Relation, bounds: Page['bounds']) {
-  const changes = 'ends' in relation ? [] : CHANGE_COLUMNS;
+  const changes = 'references' in relation ? [] : CHANGE_COLUMNS;
   const sql = `
     SELECT ${keysOf(relation).join(` || ' ' || `)} || '' AS key,
       json_array(${[...rowColumnsOf(relation), ...changes].join(', ')}) AS record

@@ -42,18 +42,16 @@ const NEXT_CHAIN = `(
 
 /** A {@link Standing} at the batch ?1; a proven leader gave ?2 the number ?3. */
 const SELECT_STANDING = `
-  SELECT number, chain, chain < 0 OR ?3 > max(0, number - ${KEPT_BATCHES}) AND NOT EXISTS (
-    SELECT 1 FROM notes_server_batches WHERE id = ?2 AND number = ?3) AS has_missed
+  SELECT chain, iif(chain < 0 OR ?3 > max(0, number - ${KEPT_BATCHES}) AND NOT EXISTS (
+    SELECT 1 FROM notes_server_batches WHERE id = ?2 AND number = ?3), 0, number) AS number
   FROM notes_server_batches WHERE id = ?1`;
 
 /** What a node has carried out up to a batch. */
 export interface Standing {
-  /** How many batches: less than on another node if it has missed some. */
+  /** How many batches: less than on another node if it has missed some, 0 if it knows that. */
   readonly number: number;
   /** The same after the same batches. */
   readonly chain: number;
-  /** Whether its own data shows that it has missed a batch. */
-  readonly hasMissed: boolean;
 }
 
 /** Undefined for a node that does not answer, or has not carried out the batch yet. */
@@ -110,6 +108,5 @@ export class Batches {
 }
 
 function standingIn([row]: readonly Row[]): Standing | undefined {
-  const { number, chain, has_missed: hasMissed } = row ?? {};
-  return row && { number: Number(number), chain: Number(chain), hasMissed: hasMissed === 1 };
+  return row && { number: Number(row.number), chain: Number(row.chain) };
 }

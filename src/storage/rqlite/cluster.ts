@@ -31,7 +31,7 @@ export const CLUSTER_LIMITS = {
   recheckMs: 5_000,
   /** For how long a leader that has missed writes is not asked again. */
   refusalMs: 1_000,
-  /** The same while the service stops. */
+  /** The time for calls in progress when the service stops. */
   stopMs: 500,
   firstPauseMs: 20,
   maxPauseMs: 400,
@@ -47,28 +47,19 @@ export interface Result {
   readonly error?: string;
 }
 
-/** What a node answers. */
-interface Answer {
+/** The results from the leader. */
+export interface Reply {
   readonly results: readonly Result[];
   /** The index of the entry in the Raft log, if there is one and the path asks for it. */
   readonly index: number | undefined;
-}
-
-/** The results from the leader. */
-export interface Reply extends Answer {
   readonly node: string;
   /** The value of {@link Cluster.leadership} when the leader answered. */
   readonly leadership: number;
 }
 
 /** What SQLite reports if a node cannot carry out what other nodes may carry out. */
-const NODE_FAILURE =
+export const NODE_FAILURE =
   /\b(?:disk is full|disk I\/O error|unable to open|readonly|malformed|locked|busy|memory)\b/;
-
-/** Whether only this node may have failed, and not the statement. */
-export function isNodeFailure(error: string): boolean {
-  return NODE_FAILURE.test(error);
-}
 
 /** The path of a read of one node. */
 const ASK = '/db/query?associative&level=none';
@@ -85,11 +76,12 @@ const giveUp = (request: ClientRequest): void =>
 /** A connection to a cluster. Nothing is sent before the first call. */
 export class Cluster {
   readonly nodes: readonly string[];
+  /** A number that changes whenever another node may have become the leader. */
+  leadership = 0;
   readonly #agent: http.Agent;
   readonly #request: typeof http.request;
   readonly #headers: OutgoingHttpHeaders;
   #leader: string | undefined;
-  #leadership = 0;
   #attempts = 0;
   /** Whether rqlite has ever answered. If not, the address is probably wrong. */
   #isFound = false;
@@ -107,11 +99,6 @@ export class Cluster {
     };
   }
 
-  /** A number that changes whenever another node may have become the leader. */
-  get leadership(): number {
-    return this.#leadership;
-  }
-
   /** Resolves with the results. After DatabaseUnavailable, a node may have carried them out. */
   send(path: string, steps: readonly Step[], maxBytes?: number): Promise<Reply> {
     return this.#askLeader(path, JSON.stringify(steps), async (message, node) => {
@@ -119,7 +106,7 @@ export class Cluster {
       this.#follow(node);
       // A proxy may remove the header.
       this.#isFound = true;
-      return { ...answer, node, leadership: this.#leadership };
+      return { ...answer, node, leadership: this.leadership };
     });
   }
 
@@ -153,7 +140,7 @@ export class Cluster {
   }
 
   #follow(leader: string | undefined): void {
-    if (leader !== this.#leader) this.#leadership += 1;
+    if (leader !== this.#leader) this.leadership += 1;
     this.#leader = leader;
   }
 
@@ -245,12 +232,12 @@ async function accepted(message: IncomingMessage, path: string): Promise<Incomin
 }
 
 /** Throws if the node failed. */
-function answerIn(text: string, count: number): Answer {
+function answerIn(text: string, count: number): Pick<Reply, 'results' | 'index'> {
   const answer: { results?: readonly Result[]; error?: string; raft_index?: number } =
     JSON.parse(text);
   const { results, error, raft_index: index } = answer;
   // Sent again, it could be carried out in another order than by the other nodes.
-  if (error !== undefined && isNodeFailure(error)) return { results: [{ error }], index };
+  if (error !== undefined && NODE_FAILURE.test(error)) return { results: [{ error }], index };
   if (error !== undefined || !results) throw new Error(error ?? 'an answer without results');
   // After the first error of a transaction, the other results are missing.
   if (results.length !== count && !results.some((result) => result.error))

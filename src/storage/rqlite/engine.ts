@@ -24,7 +24,7 @@ import {
   Cluster,
   type ClusterAddress,
   failureOf,
-  isNodeFailure,
+  NODE_FAILURE,
   type Reply,
   type Step,
 } from './cluster.ts';
@@ -145,7 +145,7 @@ async function transact(
     history.forget();
     await certain(history.prove());
     const isDone = hasRows && (await storedRows(cluster, batchId)).length > 0;
-    if (!isDone && !isNodeFailure(error)) throw errorOf(error);
+    if (!isDone && !NODE_FAILURE.test(error)) throw errorOf(error);
   }
   throw new DatabaseUncertain('a batch may have been carried out in part', { cause: error });
 }
@@ -167,7 +167,7 @@ async function storedRows(cluster: Cluster, batchId: string): Promise<readonly R
 function errorOf(error: string): Error {
   if (error === FORBIDDEN_ERROR)
     return new DatabaseUnavailable('a newer version or an import has taken over the database');
-  return isNodeFailure(error) ? new DatabaseUnavailable(error) : new Error(error);
+  return NODE_FAILURE.test(error) ? new DatabaseUnavailable(error) : new Error(error);
 }
 
 /** Returns a statement as a node takes it. */

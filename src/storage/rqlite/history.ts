@@ -163,5 +163,5 @@ function judge(nodes: readonly string[], [leader, ...others]: Standings) {
   const isUnlike = differing.length > nodes.length - majority;
   const agreeing = others.filter((each) => each?.chain === chain);
   if (!isBehind && !isUnlike && agreeing.length < majority) return undefined;
-  return { hasMissed: isBehind || isUnlike || leader.hasMissed, differing, number };
+  return { hasMissed: isBehind || isUnlike || number === 0, differing, number };
 }
