@@ -28,7 +28,7 @@ export interface Resource {
   readonly owner?: Reference;
   readonly filters?: readonly string[];
   /** The members that only `include` adds and changes of others can change: SQL of their values. */
-  readonly included?: Readonly<Record<string, (id: string) => string>>;
+  readonly included?: Readonly<Record<string, string>>;
   readonly search?: SearchTables;
 }
 

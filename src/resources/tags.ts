@@ -11,7 +11,7 @@ export const tags: Resource = {
   fields: { name: text },
   filters: ['name'],
   included: {
-    notes_count: (id) => `
-      (SELECT coalesce(sum(count), 0) FROM note_tag_blocks WHERE tag_id = ${id})`,
+    notes_count: `
+      (SELECT coalesce(sum(count), 0) FROM note_tag_blocks WHERE tag_id = tags.id)`,
   },
 };

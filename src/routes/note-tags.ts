@@ -28,9 +28,9 @@ export function noteTagRoutes(noteTags: NoteTags): Route[] {
     const isRefused = headers['if-match'] !== undefined;
     const before = await noteTags[isRefused ? 'read' : method]([note_id, tag_id]);
     const [note, tag] = call.pathValues;
-    if (!before.hasNote) throw notFound('Note', note);
-    if (!before.hasTag) throw notFound('Tag', tag);
-    if (method === 'remove' && !before.isTagged)
+    if (before === 'no note') throw notFound('Note', note);
+    if (before === 'no tag') throw notFound('Tag', tag);
+    if (method === 'remove' && before === 'untagged')
       throw new Problem('not-found', `Note ${note} has no tag ${tag}.`);
     if (isRefused)
       throw new Problem('precondition-failed', 'A tag on a note has no entity tag to match.');

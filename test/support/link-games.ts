@@ -116,12 +116,12 @@ class Model {
       case 'link':
       case 'unlink': {
         const set = this.notes.get(write.note);
-        const hasEnds = [set !== undefined, this.tags.has(write.tag)];
         const isLinked = set?.has(write.tag) ?? false;
         if (write.kind === 'unlink') set?.delete(write.tag);
-        else if (hasEnds[1]) set?.add(write.tag);
-        const [hasNote, hasTag] = hasEnds;
-        return { hasNote, hasTag, isTagged: isLinked };
+        else if (this.tags.has(write.tag)) set?.add(write.tag);
+        if (!set) return 'no note';
+        if (!this.tags.has(write.tag)) return 'no tag';
+        return isLinked ? 'tagged' : 'untagged';
       }
       case 'create':
         return this.#create(write);

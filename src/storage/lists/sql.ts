@@ -115,9 +115,7 @@ class PageSql {
 
   /** A tab, which JSON text does not contain, separates a record from its texts. */
   #record(): string {
-    const { table } = this.#list.resource;
-    const json = (members: readonly Member[]) =>
-      `json_object(${membersSql(members, (column) => `${table}.${column}`)})`;
+    const json = (members: readonly Member[]) => `json_object(${membersSql(members)})`;
     const texts = this.#added ? ` || char(9) || ${json(this.#added)}` : '';
     return `${json(this.#members)}${texts}`;
   }

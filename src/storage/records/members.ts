@@ -2,16 +2,13 @@
 import { type Relation, type Resource, rowColumnsOf } from '../../resources/resource.ts';
 import { tagSql, timeSql } from '../numbers.ts';
 
-/** Returns the SQL of a column. */
-type ColumnSql = (column: string) => string;
-
 /** A member of a record. */
 export interface Member {
   readonly name: string;
   /** The columns that its value needs. */
   readonly columns: readonly string[];
-  /** Returns the SQL of its value, for `json_object`. */
-  readonly sql: (columnSql: ColumnSql) => string;
+  /** The SQL of its value, for `json_object`. */
+  readonly sql: string;
   /** Whether a change of another record can change it. */
   readonly dependsOnOthers?: boolean;
 }
@@ -26,9 +23,12 @@ export interface Choice {
 export function ownMembers(relation: Relation): Member[] {
   return rowColumnsOf(relation).map((name) => {
     const isBoolean = relation.fields[name]?.type === 'boolean';
-    const sql = (columnSql: ColumnSql) =>
-      isBoolean ? `json(iif(${columnSql(name)}, 'true', 'false'))` : columnSql(name);
-    return { name, columns: [name], sql };
+    const column = `${relation.table}.${name}`;
+    return {
+      name,
+      columns: [name],
+      sql: isBoolean ? `json(iif(${column}, 'true', 'false'))` : column,
+    };
   });
 }
 
@@ -40,25 +40,22 @@ export function membersIn(resource: Resource, { fields, include }: Choice): Memb
   return [...own, ...added.flatMap(([name, members]) => (include.includes(name) ? members : []))];
 }
 
-/** Returns the arguments of `json_object` for the members. */
-export function membersSql(members: readonly Member[], columnSql: ColumnSql = String): string {
-  return members.map(({ name, sql }) => `'${name}', ${sql(columnSql)}`).join(', ');
+/** Returns the arguments of `json_object` for the members, whose columns are those of the table. */
+export function membersSql(members: readonly Member[]): string {
+  return members.map(({ name, sql }) => `'${name}', ${sql}`).join(', ');
 }
 
 /** Returns the members that each value of `include` adds. */
-function addedMembers(resource: Resource): Readonly<Record<string, readonly Member[]>> {
-  const included = Object.entries(resource.included ?? {}).map(([name, sqlOf]) => {
-    const sql = (columnSql: ColumnSql) => sqlOf(columnSql('id'));
+function addedMembers({ table, included = {} }: Resource): Readonly<Record<string, Member[]>> {
+  const ofOthers = Object.entries(included).map(([name, sql]) => {
     return [name, [{ name, columns: ['id'], sql, dependsOnOthers: true }]] as const;
   });
-  const quotedTag = (columnSql: ColumnSql) => `'"' || ${tagSql(columnSql('number'))} || '"'`;
+  const quotedTag = `'"' || ${tagSql(`${table}.number`)} || '"'`;
   return {
-    ...Object.fromEntries(included),
-    times: ['created_at', 'updated_at'].map((name) => ({
-      name,
-      columns: [name],
-      sql: (columnSql) => timeSql(columnSql(name)),
-    })),
+    ...Object.fromEntries(ofOthers),
+    times: ['created_at', 'updated_at'].map((name) => {
+      return { name, columns: [name], sql: timeSql(`${table}.${name}`) };
+    }),
     etag: [{ name: 'etag', columns: ['number'], sql: quotedTag }],
   };
 }

@@ -4,49 +4,43 @@ import type { RowSet, Write, WriteKind } from '../batches/writer.ts';
 import type { Database, Row } from '../database.ts';
 import { readStatement } from './writes.ts';
 
-/** Whether a note and a tag exist, and whether the note has the tag, before a write. */
-export interface NoteTagState {
-  readonly hasNote: boolean;
-  readonly hasTag: boolean;
-  readonly isTagged: boolean;
-}
+/** What a write finds: which record is missing, or whether the note has the tag. */
+export type NoteTagState = 'no note' | 'no tag' | 'untagged' | 'tagged';
 
 type Ids = readonly [note: number, tag: number];
 
 /** The tags on notes. Every call rejects with DatabaseUnavailable or QueueFull. */
 export type NoteTags = ReturnType<typeof createNoteTags>;
 
-const SENT = namedRows('sent', ['note_id', 'tag_id']);
-const HAS_NOTE = 'EXISTS (SELECT 1 FROM notes WHERE id = sent.note_id)';
-const HAS_TAG = 'EXISTS (SELECT 1 FROM tags WHERE id = sent.tag_id)';
-const IS_TAGGED = `EXISTS (
-  SELECT 1 FROM note_tags
-  WHERE note_tags.note_id = sent.note_id AND note_tags.tag_id = sent.tag_id)`;
+const FOUND = `${namedRows('sent', ['note_id', 'tag_id'])},
+  found AS (
+    SELECT *, CASE
+      WHEN NOT EXISTS (SELECT 1 FROM notes WHERE id = sent.note_id) THEN 'no note'
+      WHEN NOT EXISTS (SELECT 1 FROM tags WHERE id = sent.tag_id) THEN 'no tag'
+      WHEN NOT EXISTS (
+        SELECT 1 FROM note_tags
+        WHERE note_tags.note_id = sent.note_id AND note_tags.tag_id = sent.tag_id) THEN 'untagged'
+      ELSE 'tagged' END AS state
+    FROM sent)`;
 
-const STATE = readStatement(
-  SENT,
-  { position: '_position', has_note: HAS_NOTE, has_tag: HAS_TAG, is_tagged: IS_TAGGED },
-  'FROM sent',
-);
+const STATES = readStatement(FOUND, { position: '_position', state: 'state' }, 'FROM found');
 
 const tagging = kindOf(
+  'untagged',
   `INSERT INTO note_tags (note_id, tag_id)
-   SELECT note_id, tag_id FROM sent WHERE ${HAS_NOTE} AND ${HAS_TAG} AND NOT ${IS_TAGGED}`,
-  ({ hasNote, hasTag, isTagged }) => hasNote && hasTag && !isTagged,
+   SELECT note_id, tag_id FROM found WHERE state = 'untagged'`,
 );
 
 const untagging = kindOf(
+  'tagged',
   'DELETE FROM note_tags WHERE (note_id, tag_id) IN (SELECT note_id, tag_id FROM sent)',
-  ({ isTagged }) => isTagged,
 );
 
-function kindOf(
-  write: string,
-  hasChanged: (before: NoteTagState) => boolean,
-): WriteKind<RowSet, NoteTagState> {
+/** Returns a kind of writes that change a note in one state only. */
+function kindOf(changed: NoteTagState, write: string): WriteKind<RowSet, NoteTagState> {
   return {
-    statements: { before: STATE, write: { sql: `WITH ${SENT} ${write}` }, setTimes: SET_TIMES },
-    changes: (_, before) => (hasChanged(before) ? [['note_tags']] : []),
+    statements: { before: STATES, write: { sql: `WITH ${FOUND} ${write}` }, setTimes: SET_TIMES },
+    changes: (_, before) => (before === changed ? [['note_tags']] : []),
     outcomes(writes, { before = [] }) {
       const byPosition = new Map(before.map((row) => [row.position, row]));
       return writes.map((_, index) => stateOf(byPosition.get(index)));
@@ -64,7 +58,7 @@ export function createNoteTags(database: Database, write: Write) {
     remove: (ids: Ids) => write(untagging, ids.join('/'), { rows: [ids] }),
 
     async read(ids: Ids): Promise<NoteTagState> {
-      const [row] = await database.read({ sql: STATE.sql, parameter: JSON.stringify([0, [ids]]) });
+      const [row] = await database.read({ sql: STATES.sql, parameter: JSON.stringify([0, [ids]]) });
       return stateOf(row);
     },
   };
@@ -72,5 +66,5 @@ export function createNoteTags(database: Database, write: Write) {
 
 function stateOf(row: Row | undefined): NoteTagState {
   if (!row) throw new Error('the engine returned too few rows');
-  return { hasNote: row.has_note === 1, hasTag: row.has_tag === 1, isTagged: row.is_tagged === 1 };
+  return row.state as NoteTagState;
 }

@@ -82,10 +82,14 @@ export function taggedChange(): WriteKind<RowSet, Changed | UnknownTags | undefi
   const statement = (sql: string) => ({ sql: `WITH ${named} ${sql}` });
   const isGiven = Object.keys(notes.fields).map((name) => `sent.${name} IS NOT NULL`);
   const isChanged = `EXISTS (SELECT 1 FROM admitted) AND (${isGiven.join(' OR ')})`;
-  const text = `${recordSql(notes, String)} || ''`;
+  const text = `${recordSql(notes)} || ''`;
   return {
     statements: {
-      before: readStatement(named, { ...TAG_COLUMNS, tag: tagSql('number'), text }, 'FROM target'),
+      before: readStatement(
+        named,
+        { ...TAG_COLUMNS, tag: tagSql('number'), text },
+        'FROM target AS notes',
+      ),
       createTags: statement(CREATE_TAGS),
       untag: statement(`
         DELETE FROM note_tags WHERE note_id IN (SELECT id FROM admitted)

@@ -6,12 +6,9 @@ import { membersSql, ownMembers } from './members.ts';
 /** A row to write is [owner or 0, id or key, condition or fingerprint, ...fields]. */
 export const FIRST_FIELD = 3;
 
-/** Returns the SQL of a record's JSON text, given the SQL of its columns. */
-export function recordSql(
-  resource: Resource,
-  columnSql = (column: string) => `${resource.table}.${column}`,
-): string {
-  return `json_object(${membersSql(ownMembers(resource), columnSql)})`;
+/** Returns the SQL of a record's JSON text. */
+export function recordSql(resource: Resource): string {
+  return `json_object(${membersSql(ownMembers(resource))})`;
 }
 
 /** Returns a record as JSON text, given the row that was written. */

@@ -131,7 +131,7 @@ export function insertSql(resource: Resource, records: string): string {
 function insertion(resource: Resource) {
   const records = newRecords(resource, `FROM sent WHERE ${ownerExistsSql(resource, '_owner')}`);
   const written = writtenSql(resource.owner?.column);
-  return reporting(createdRows(resource), insertSql(resource, records), records, written);
+  return reporting(resource, createdRows(resource), insertSql(resource, records), records, written);
 }
 
 /** Returns the statement that replaces values; as a patch, only those that are given. */
@@ -156,11 +156,12 @@ export function updating(
     ...values.map(([name, sql]) => `${sql} AS ${name}`),
   ];
   return reporting(
+    resource,
     named,
     `UPDATE ${table} SET ${values.map(([name, sql]) => `${name} = ${sql}`).join(', ')}
      FROM sent WHERE ${target}`,
     `SELECT ${columns.join(', ')} FROM sent CROSS JOIN ${table} ON ${target}`,
-    writtenSql(isPatch ? recordSql(resource, String) : undefined),
+    writtenSql(isPatch ? recordSql(resource) : undefined),
   );
 }
 
@@ -168,7 +169,7 @@ function deletion(resource: Resource) {
   const { table } = resource;
   const records = `SELECT ${table}.id FROM sent CROSS JOIN ${table} ON ${isTarget(resource)}`;
   const remove = `DELETE FROM ${table} WHERE id IN (${records})`;
-  return reporting(changedRows(resource), remove, records, 'id');
+  return reporting(resource, changedRows(resource), remove, records, 'id');
 }
 
 /** Returns the SQL that tests whether the current row names this record and admits its tag. */
@@ -179,10 +180,16 @@ export function isTarget({ table, owner }: Resource): string {
 }
 
 /** Makes a write report `written` of the records, which a query gives as they will be. */
-function reporting(named: string, write: string, records: string, written: string) {
+function reporting(
+  { table }: Resource,
+  named: string,
+  write: string,
+  records: string,
+  written: string,
+) {
   return {
     sql: `WITH ${named} ${write} RETURNING ${written} AS written`,
-    rows: readStatement(`${named}, new AS (${records})`, { written }, 'FROM new').rows,
+    rows: readStatement(`${named}, new AS (${records})`, { written }, `FROM new AS ${table}`).rows,
   };
 }
 
