@@ -1,4 +1,5 @@
-// The kinds of writes on records. A write checks its condition in its own statement.
+// The kinds of writes on records. A write checks its condition in its own statement. `npm run sql`
+// prints the statements of the service.
 import { type Resource, rowColumnsOf } from '../../resources/resource.ts';
 import { RESOURCES } from '../../resources/resources.ts';
 import { NOW, namedRows, SET_TIMES } from '../batches/parameter.ts';

@@ -1,0 +1,131 @@
+// The statements that the service sends to its database, as readers and `npm run sql` see them.
+import { ChangeFeed } from '../../src/changes/feed.ts';
+import { comments } from '../../src/resources/comments.ts';
+import { counterpartOf } from '../../src/resources/note-tags.ts';
+import { notes } from '../../src/resources/notes.ts';
+import type { Resource } from '../../src/resources/resource.ts';
+import { RESOURCES } from '../../src/resources/resources.ts';
+import { tags } from '../../src/resources/tags.ts';
+import { createWriter } from '../../src/storage/batches/writer.ts';
+import type { Database, Statement } from '../../src/storage/database.ts';
+import { filtersOf, filterValues } from '../../src/storage/lists/filters.ts';
+import type { Order } from '../../src/storage/lists/request.ts';
+import { EMPTY_LOG } from '../../src/storage/numbers.ts';
+import { isOneOf } from '../../src/storage/records/condition.ts';
+import { createNoteTags } from '../../src/storage/records/note-tags.ts';
+import type { Ends } from './engine.ts';
+import { MEMORY } from './engines.ts';
+import { openIndexed } from './search-index.ts';
+import { tableOf } from './tables.ts';
+
+/** A statement, and the call that sends it. */
+export interface NamedStatement {
+  readonly name: string;
+  readonly statement: Statement;
+}
+
+const ORDERS: readonly Order[] = ['id', '-id', 'updated', '-updated'];
+const TIMES = { created_after: '2026-01-01T00:00:00Z', updated_before: '2027-01-01T00:00:00Z' };
+
+/** The parameters of lists, each with a filter, and those with filters that work together. */
+const FILTERS = new Map<Resource, readonly Readonly<Record<string, unknown>>[]>([
+  [
+    notes,
+    [
+      ...[{ tag_id: [1] }, { tag: ['a'], tag_id: [2] }, { untagged: 'true' }],
+      ...[{ created_after: TIMES.created_after }, { updated_before: TIMES.updated_before }],
+      ...[TIMES, { tag: ['a'], ...TIMES }, { match: 'a' }, { match: 'a', tag_id: [1] }],
+    ],
+  ],
+  [tags, [{ name: 'a' }, TIMES]],
+  [comments, [TIMES]],
+]);
+
+const INCLUDED = ['tag_ids', 'tags', 'notes_count', 'times', 'etag', 'snippet'];
+
+/** Calls the storage, and keeps the statements that it sends under a name. */
+type Hear = (name: string, call: () => unknown) => Promise<void>;
+
+/** Resolves with all statements in the order of the calls, each once. */
+export async function collectStatements(test: Ends): Promise<NamedStatement[]> {
+  const { heard, index } = await openIndexed(test, MEMORY);
+  const { database } = heard;
+  const found = new Map<string, NamedStatement>();
+  const hear: Hear = async (name, call) => {
+    const [reads, writes] = [heard.reads.length, heard.transactions.length];
+    await call();
+    const written = heard.transactions.slice(writes).flatMap(({ statements }) => statements);
+    const sent = [...heard.reads.slice(reads), ...written];
+    for (const [position, statement] of sent.entries()) {
+      const place = sent.length > 1 ? ` (${position + 1} of ${sent.length})` : '';
+      if (!found.has(statement.sql))
+        found.set(statement.sql, { name: `${name}${place}`, statement });
+    }
+  };
+  for (const resource of RESOURCES) await hearRecords(resource, database, hear);
+  await hearTags(database, hear);
+  await hear('search index: step', () => index.catchUp());
+  for (const resource of RESOURCES) await hearLists(resource, database, hear);
+  await database.transact('empty', [EMPTY_LOG]);
+  await tableOf(notes, database).create([{}]);
+  await hear('search index: restart', () => index.catchUp());
+  const feed = new ChangeFeed(database);
+  await hear('changes: last cursor', () => feed.lastCursor());
+  const after = await feed.lastCursor();
+  await hear('changes: read', () => feed.read({ after, limit: 10, withRecords: false }));
+  await hear('changes: read with records', () =>
+    feed.read({ after, limit: 10, withRecords: true }),
+  );
+  return [...found.values()];
+}
+
+async function hearRecords(resource: Resource, database: Database, hear: Hear): Promise<void> {
+  const { table: name, owner } = resource;
+  const table = tableOf(resource, database);
+  const ownerId = owner && 1;
+  const once = { key: 'key', fingerprint: 'fingerprint' };
+  await hear(`${name}: create`, () => table.create([{}], ownerId));
+  await hear(`${name}: create with a key`, () => table.create([{}], ownerId, once));
+  await hear(`${name}: read`, () => table.read(1, ownerId));
+  await hear(`${name}: replace`, () => table.replace(1, {}, ownerId));
+  await hear(`${name}: patch`, () => table.change(1, [null], ownerId));
+  await hear(`${name}: delete`, () => table.remove(2, ownerId));
+}
+
+async function hearTags(database: Database, hear: Hear): Promise<void> {
+  const table = tableOf(notes, database);
+  const noteTags = createNoteTags(database, createWriter(database));
+  await hear('notes: create with tags', () => table.createTagged([{}], [[0, 1]]));
+  await hear('notes: change with tags', () => table.changeTagged(1, ['a'], [[0, 'new']]));
+  await hear('tags on notes: add', () => noteTags.add([1, 1]));
+  await hear('tags on notes: remove', () => noteTags.remove([1, 1]));
+  await hear('tags on notes: read', () => noteTags.read([1, 1]));
+}
+
+async function hearLists(resource: Resource, database: Database, hear: Hear): Promise<void> {
+  const table = tableOf(resource, database);
+  const filters = filtersOf(resource);
+  const owner = resource.owner && 1;
+  const list = (what: object, parameters: object = {}) => {
+    const request = {
+      limit: 10,
+      owner,
+      filters: filterValues(filters, { ...parameters }),
+      ...what,
+    };
+    const name = JSON.stringify({ ...what, ...parameters }).replaceAll('"', '');
+    return hear(`${resource.table}: list ${name}`, () => table.page(request));
+  };
+  for (const order of ORDERS)
+    for (const place of [{}, { offset: 5_000 }, { after: 5 }, { before: 5 }])
+      await list({ order, ...place });
+  for (const include of INCLUDED) await list({ include: [include] });
+  for (const more of [{ fields: ['id'] }, { asLines: true }, { id: 1 }, { known: isOneOf(['a']) }])
+    await list(more);
+  for (const parameters of FILTERS.get(resource) ?? []) {
+    const orders: Order[] = 'match' in parameters ? ['rank', 'id'] : ['id', '-updated'];
+    for (const order of orders) await list({ order }, parameters);
+  }
+  const one = counterpartOf(resource);
+  if (one) await list({ isOfCounterpart: true, owner: 1 }, { [one.idParameter]: [1] });
+}
