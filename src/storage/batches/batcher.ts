@@ -47,6 +47,8 @@ interface Waiting<Item, Outcome> {
   readonly item: Item;
   readonly itemSize: number;
   readonly sinceMs: number;
+  /** Whether its batch has failed, so that it runs alone. */
+  readonly isRetry?: boolean;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -62,8 +64,6 @@ export class Batcher<Item, Outcome> {
   #queuedSize = 0;
   #lastEmptyMs = 0;
   #loops = 0;
-  /** How many items at the head run one by one, because their batch failed. */
-  #retries = 0;
 
   constructor(options: BatcherOptions<Item, Outcome>) {
     const { limits = BATCH_LIMITS, meter } = options;
@@ -120,20 +120,18 @@ export class Batcher<Item, Outcome> {
           ? new DatabaseUnavailable(error.message, { cause: error })
           : error;
       for (const { reject } of this.#queue) reject(certain);
-      [this.#queue, this.#queuedSize, this.#retries] = [[], 0, 0];
+      [this.#queue, this.#queuedSize] = [[], 0];
     } else if (batch.length === 1) {
       batch[0]?.reject(error);
     } else {
-      this.#queue = [...batch, ...this.#queue];
+      this.#queue = [...batch.map((each) => ({ ...each, isRetry: true })), ...this.#queue];
       for (const { itemSize } of batch) this.#queuedSize += itemSize;
-      this.#retries += batch.length;
     }
   }
 
   #nextBatch(): Waiting<Item, Outcome>[] {
     const { batchItems, batchSize } = this.#limits;
-    const isRetry = this.#retries > 0;
-    const maxItems = isRetry ? 1 : batchItems;
+    const maxItems = this.#queue[0]?.isRetry ? 1 : batchItems;
     const batch: Waiting<Item, Outcome>[] = [];
     const overtaken: Waiting<Item, Outcome>[] = [];
     let size = 0;
@@ -145,8 +143,7 @@ export class Batcher<Item, Outcome> {
     }
     this.#queue.splice(0, batch.length + overtaken.length, ...overtaken);
     this.#queuedSize -= size;
-    if (isRetry) this.#retries -= 1;
-    else this.#refuseLate();
+    this.#refuseLate();
     return this.#options.check ? batch.filter((each) => this.#passesCheck(each)) : batch;
   }
 
