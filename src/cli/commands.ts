@@ -22,7 +22,7 @@ interface Streams {
 }
 
 /** The lines are printed at the end of a command. */
-interface Outcome {
+interface Report {
   readonly lines: readonly (string | undefined)[];
   readonly hasFailed?: boolean;
 }
@@ -39,7 +39,7 @@ export interface SubCommand {
   readonly help: string;
   readonly example: string;
   /** Carries it out. Without this, it prints the help of its operand. */
-  readonly run?: (input: Input, streams: Streams) => Promise<Outcome>;
+  readonly run?: (input: Input, streams: Streams) => Promise<Report>;
 }
 
 const DB: Flag = {

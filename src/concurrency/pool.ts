@@ -9,7 +9,7 @@ interface Input {
   readonly taken: Int32Array;
 }
 
-type Outcome = readonly [index: number, { readonly result: string } | { readonly error: string }];
+type Hashed = readonly [index: number, { readonly result: string } | { readonly error: string }];
 
 /** A second bound on the items of a request, independent of the contract. */
 const MAX_ITEMS = 100;
@@ -18,7 +18,7 @@ const MAX_ITEMS = 100;
 export const pool: Demonstration<
   { items: readonly string[]; max_workers: number },
   Input,
-  readonly Outcome[]
+  readonly Hashed[]
 > = {
   prepare({ items, max_workers }) {
     const total = items.length;
@@ -39,15 +39,15 @@ export const pool: Demonstration<
 
   work({ items, taken }) {
     if (items.length > MAX_ITEMS) throw new Error(`a pool takes at most ${MAX_ITEMS} items`);
-    const outcomes: Outcome[] = [];
+    const hashed: Hashed[] = [];
     for (;;) {
       const index = Atomics.add(taken, 0, 1);
       const item = items[index];
-      if (item === undefined) return outcomes;
+      if (item === undefined) return hashed;
       try {
-        outcomes.push([index, { result: hash(item) }]);
+        hashed.push([index, { result: hash(item) }]);
       } catch (error) {
-        outcomes.push([index, { error: (error as Error).message }]);
+        hashed.push([index, { error: (error as Error).message }]);
       }
     }
   },
