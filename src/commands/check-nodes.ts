@@ -8,7 +8,7 @@ import { openNodes, type StorageOptions } from '../storage/open.ts';
 import { Batches, REMEDY, type Standing, type Standings } from '../storage/rqlite/batches.ts';
 import type { Cluster } from '../storage/rqlite/cluster.ts';
 import { toStep } from '../storage/rqlite/engine.ts';
-import { isOnPage, LOWEST, type Page, pagesOf } from './pages.ts';
+import { isOnPage, LOWEST, pagesOf, type RowRange } from './pages.ts';
 
 const MAX_FAULTS = 25;
 
@@ -66,7 +66,7 @@ async function standingsOf(cluster: Cluster, nodes: readonly string[]): Promise<
 async function* commonPages(
   nodes: readonly Node[],
   relation: Relation,
-): AsyncGenerator<Page['bounds']> {
+): AsyncGenerator<RowRange['bounds']> {
   const sql = `SELECT CAST(max(${keysOf(relation)[0]}) AS TEXT) AS last FROM ${relation.table}`;
   const [end] = (await Promise.all(nodes.map(({ read }) => read({ sql }))))
     .flatMap(([row]) => (row?.last == null ? [] : [BigInt(String(row.last))]))
@@ -86,7 +86,7 @@ async function comparePage(
   cluster: Cluster,
   nodes: readonly Node[],
   relation: Relation,
-  bounds: Page['bounds'],
+  bounds: RowRange['bounds'],
 ): Promise<string[]> {
   let before = new Map<string, string>();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -112,7 +112,7 @@ async function comparePage(
 }
 
 /** Resolves with the records on a page by their keys, as texts. */
-async function recordsOn({ read }: Node, relation: Relation, bounds: Page['bounds']) {
+async function recordsOn({ read }: Node, relation: Relation, bounds: RowRange['bounds']) {
   const changes = 'references' in relation ? [] : CHANGE_COLUMNS;
   const sql = `
     SELECT ${keysOf(relation).join(` || ' ' || `)} || '' AS key,

@@ -4,7 +4,7 @@ import { indexedText } from '../search/words.ts';
 import type { Source, Statement } from '../storage/database.ts';
 import { isOfTextsSql, stateOf, stateSql } from '../storage/index/steps.ts';
 import { CHANGES } from '../storage/numbers.ts';
-import { isOnPage, type Page, pagesOf } from './pages.ts';
+import { isOnPage, pagesOf, type RowRange } from './pages.ts';
 
 /** The pages in a part. Each part takes a scan of the index, and memory for its words. */
 const PAGES_IN_PART = 32;
@@ -71,7 +71,7 @@ async function compareWords({ read }: Source, resource: Searchable, isContained:
           WHERE ${table} MATCH word LIMIT 1`,
   });
   const rows = [];
-  const pages: Page[] = [];
+  const pages: RowRange[] = [];
   for await (const page of pagesOf({ read }, resource)) pages.push(page);
   for (let start = 0; start < pages.length; start += PAGES_IN_PART) {
     const part = pages.slice(start, start + PAGES_IN_PART);
@@ -88,7 +88,7 @@ export async function indexPage(
   { read }: Source,
   resource: Searchable,
   index: string,
-  { bounds }: Page,
+  { bounds }: RowRange,
 ): Promise<void> {
   const columns = rowColumnsOf(resource).join(', ');
   const records = await read({

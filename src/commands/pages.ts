@@ -14,7 +14,7 @@ export const LOWEST = String(-(2n ** 63n));
 export type NumbersByTable = Readonly<Record<string, number>>;
 
 /** Neighbouring rows of a relation. */
-export interface Page {
+export interface RowRange {
   /** The exact ids before the first row and of the last: the parameter of {@link isOnPage}. */
   readonly bounds: readonly [after: string, last: string];
   readonly count: number;
@@ -25,7 +25,7 @@ export async function* pagesOf(
   { read }: Source,
   relation: Relation,
   first = LOWEST,
-): AsyncGenerator<Page, undefined> {
+): AsyncGenerator<RowRange, undefined> {
   const { table } = relation;
   const [key] = keysOf(relation);
   const size = rowColumnsOf(relation).map((column) => `octet_length(${column})`);

@@ -10,11 +10,11 @@ import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from './page.t
 
 const VARY = ['vary', 'accept'];
 /** The forms of a page, rendered at the start: neither depends on a request. */
-type Page = Readonly<Record<'html' | 'json', Reply>>;
+type Forms = Readonly<Record<'html' | 'json', Reply>>;
 
 /** Returns the routes of the problem pages: JSON if `accept` names it, unless it prefers HTML. */
 export function problemRoutes(problemBase: string): Route[] {
-  const pages = new Map<string, Page>(
+  const pages = new Map<string, Forms>(
     problems.map((problem) => [
       problem.slug,
       { html: renderHtml(problem, problemBase), json: renderJson(explain(problem)) },
@@ -36,7 +36,7 @@ export function problemRoutes(problemBase: string): Route[] {
   ];
 }
 
-function choose({ html, json }: Page, call: Call): Reply {
+function choose({ html, json }: Forms, call: Call): Reply {
   const weights = weightsOf(call);
   return weights.json > 0 && weights.json >= weights.html ? json : html;
 }

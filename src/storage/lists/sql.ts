@@ -9,8 +9,8 @@ import { LAST_NUMBER, listTagSql, tagSql } from '../numbers.ts';
 import { satisfiesSql } from '../records/condition.ts';
 import { type Member, membersIn, membersSql } from '../records/members.ts';
 import { totalSql } from './blocks.ts';
+import { EVERYTHING, List, type RecordQuery } from './list.ts';
 import { MAX_KEY, type Shape } from './request.ts';
-import { EVERYTHING, List, type RecordQuery } from './source.ts';
 
 /** Returns the SQL of `count` pages; in a row, `request` is the index of its request. */
 export function listSql(
