@@ -1,5 +1,5 @@
 // Compares a search index with the texts: indexes part after part again, in a temporary table.
-import { rowColumnsOf, type Searchable, textFieldsOf } from '../resources/resource.ts';
+import { rowColumnsOf, type Searchable, searchedFieldsOf } from '../resources/resource.ts';
 import { indexedText } from '../search/words.ts';
 import type { Source, Statement } from '../storage/database.ts';
 import { isOfTextsSql, stateOf, stateSql } from '../storage/index/steps.ts';
@@ -104,7 +104,7 @@ export function wordsInsertion(
   index: string,
   rows: readonly (readonly unknown[])[],
 ): Statement {
-  const columns = textFieldsOf(resource);
+  const columns = searchedFieldsOf(resource);
   const places = columns.map((name) => rowColumnsOf(resource).indexOf(name));
   const words = rows.map((row) => [
     row[0],

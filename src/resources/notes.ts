@@ -20,5 +20,5 @@ export const notes: Resource = {
         SELECT tags.name AS name FROM note_tags CROSS JOIN tags ON tags.id = tag_id
         WHERE note_id = notes.id GROUP BY name ORDER BY min(tag_id))))`,
   },
-  search: { table: 'note_words', position: 'note_words_position', weights: [5, 1] },
+  search: { table: 'note_words', position: 'note_words_position', weights: { title: 5, body: 1 } },
 };

@@ -34,11 +34,11 @@ export interface Resource {
 
 /** The tables of a full-text index. */
 export interface SearchTables {
-  /** A column for each text field, in order. */
   readonly table: string;
   /** Its only row tells which changes the index contains. */
   readonly position: string;
-  readonly weights: readonly number[];
+  /** The fields that are searched, as the columns of `table`: how much a match in each counts. */
+  readonly weights: Readonly<Record<string, number>>;
 }
 
 /** A resource whose records can be searched. */
@@ -113,6 +113,11 @@ export function rowColumnsOf(relation: Relation): readonly string[] {
 /** Returns the names of the fields that hold texts, in order. */
 export function textFieldsOf({ fields }: Resource): readonly string[] {
   return Object.keys(fields).filter((name) => fields[name]?.type === 'text');
+}
+
+/** Returns the names of the fields that are searched, in the order of the columns of the index. */
+export function searchedFieldsOf({ search }: Resource): readonly string[] {
+  return Object.keys(search?.weights ?? {});
 }
 
 /** Returns the values of the fields, in order; null for a member that is missing. */

@@ -4,7 +4,7 @@ import { type Bases, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import { counterpartOf } from '../resources/note-tags.ts';
-import { type Resource, textFieldsOf } from '../resources/resource.ts';
+import { type Resource, searchedFieldsOf } from '../resources/resource.ts';
 import type { Query } from '../search/query.ts';
 import { type FreshMemory, PAGES } from '../storage/batches/fresh-memory.ts';
 import { type Filter, filtersOf, filterValues } from '../storage/lists/filters.ts';
@@ -128,7 +128,7 @@ class Lists {
     const end = `],"limit":${limit},${position}"total":${total}}`;
     const url = `${this.#listed.bases.baseUrl}${path}`;
     const link = linkHeader(url, wanted.sent, input.parameters, page);
-    const names = textFieldsOf(this.#listed.resource);
+    const names = searchedFieldsOf(this.#listed.resource);
     const ends =
       search && asLines
         ? await snippetEnds(linesOf(items), names, search, () => input.call.ensureSendable())

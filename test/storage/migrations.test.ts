@@ -5,8 +5,8 @@ import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { BLOCK_BITS } from '../../src/resources/resource.ts';
-import { RELATIONS, RESOURCES } from '../../src/resources/resources.ts';
+import { BLOCK_BITS, searchedFieldsOf } from '../../src/resources/resource.ts';
+import { RELATIONS, RESOURCES, SEARCHABLE } from '../../src/resources/resources.ts';
 import { DatabaseUnusable, type Statement } from '../../src/storage/database.ts';
 import { KEPT_CHANGES } from '../../src/storage/numbers.ts';
 import { migrate, SCHEMA_VERSION, statementsIn } from '../../src/storage/schema/migrations.ts';
@@ -65,6 +65,15 @@ test('migrations: triggers and the service agree on blocks and kept changes', as
     [...String(sql).matchAll(/>> (\d+)|number - (\d+)/g)].map(([text]) => text),
   );
   assert.deepEqual(new Set(numbers), new Set([`>> ${BLOCK_BITS}`, `number - ${KEPT_CHANGES}`]));
+});
+
+test('migrations: the searched fields are the columns of the search index', async (t) => {
+  const database = await openDatabase(t);
+  for (const resource of SEARCHABLE) {
+    const sql = `SELECT name FROM pragma_table_info('${resource.search.table}')`;
+    const columns = (await rows(database, sql)).map(({ name }) => name);
+    assert.deepEqual(columns, searchedFieldsOf(resource));
+  }
 });
 
 test('migrations: types, unique ids, and comments deleted with notes', async (t) => {

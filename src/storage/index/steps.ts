@@ -1,7 +1,7 @@
 // The steps that bring a search index up to date. A step has no effect unless the index is where
 // it was read, so several processes may index at once.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BLOCK_BITS, type Searchable, textFieldsOf, typeOf } from '../../resources/resource.ts';
+import { BLOCK_BITS, type Searchable, searchedFieldsOf, typeOf } from '../../resources/resource.ts';
 import { indexedSlices } from '../../search/words.ts';
 import { namedRows } from '../batches/parameter.ts';
 import type { RowSet, Values, WriteKind } from '../batches/writer.ts';
@@ -62,7 +62,7 @@ export const isOfTextsSql = (resource: Searchable) =>
 /** The tables of both queries: the position `from`, the records that follow it, their sizes. */
 function nextSql(resource: Searchable, maxRecords: number, from = 'number, id'): string {
   const { table, search } = resource;
-  const size = textFieldsOf(resource).map((name) => `octet_length(${table}.${name})`);
+  const size = searchedFieldsOf(resource).map((name) => `octet_length(${table}.${name})`);
   return `
     place AS MATERIALIZED (
       SELECT number, id, last, number = last OR (number < last AND oldest <= number + 1) AS reaches
@@ -102,7 +102,7 @@ export function stateSql(resource: Searchable): string {
 /** Returns one statement, so that the texts are not older than the changes. */
 function workSql(resource: Searchable): string {
   const { table } = resource;
-  const texts = textFieldsOf(resource).map((name) => `${table}.${name}`);
+  const texts = searchedFieldsOf(resource).map((name) => `${table}.${name}`);
   const from = `
     coalesce(?1 ->> 0, number) AS number, iif(?1 ->> 0 IS NULL, id, ?1 ->> 1) AS id`;
   return `
@@ -185,7 +185,7 @@ async function analyse(records: ReadonlyMap<number, (string | null)[]>): Promise
 /** Returns `step`, whose rows are [id, ...words], and `restart`, which empties the index. */
 export function createIndexKinds(resource: Searchable) {
   const { table, position } = resource.search;
-  const columns = textFieldsOf(resource);
+  const columns = searchedFieldsOf(resource);
   const isAt = `number = ?1 ->> '$[2].from.number' AND id IS ?1 ->> '$[2].from.id'`;
   const ifAt = `EXISTS (SELECT 1 FROM ${position} WHERE ${isAt})`;
   const move = {

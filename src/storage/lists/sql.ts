@@ -3,7 +3,7 @@ import {
   BLOCK_BITS,
   type Resource,
   type SearchTables,
-  textFieldsOf,
+  searchedFieldsOf,
 } from '../../resources/resource.ts';
 import { LAST_NUMBER, listTagSql, tagSql } from '../numbers.ts';
 import { satisfiesSql } from '../records/condition.ts';
@@ -57,7 +57,7 @@ class PageSql {
     const { resource, shape } = list;
     this.#members = membersIn(resource, shape);
     if (shape.include.includes('snippet') && shape.fields.length > 0)
-      this.#added = membersIn(resource, { fields: textFieldsOf(resource), include: [] });
+      this.#added = membersIn(resource, { fields: searchedFieldsOf(resource), include: [] });
     if (isConditional) this.#isKnown = satisfiesSql(list.value('known'), '(SELECT tag FROM state)');
     this.#isRising = shape.order.startsWith('-') === (shape.position === 'before');
   }
@@ -213,7 +213,7 @@ class PageSql {
     const { resource } = this.#list;
     const { ids, id, where } = this.#list.found();
     const search = searchOf(resource);
-    const score = `bm25(${[search.table, ...search.weights].join(', ')})`;
+    const score = `bm25(${[search.table, ...Object.values(search.weights)].join(', ')})`;
     return `
       SELECT ${this.#columns()}, NULL AS sort_key
       FROM (SELECT ${id} AS found, ${score} AS score FROM ${ids} WHERE ${where}
