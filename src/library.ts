@@ -60,15 +60,13 @@ export function createApp(settings: ServiceOptions): Service {
       return (await started).address;
     },
     close() {
-      closed ??= stop();
+      // If `listen` failed, it has already closed everything.
+      closed ??= Promise.resolve(started)
+        .catch(() => undefined)
+        .then((app) => app?.close());
       return closed;
     },
   };
-
-  async function stop(): Promise<void> {
-    // If `listen` failed, it has already closed everything.
-    await (await started?.catch(() => undefined))?.close();
-  }
 }
 
 /** Checks the settings as the command line does, and for errors that only JavaScript can make. */

@@ -168,18 +168,17 @@ async function serveAsMember(options: Options): Promise<void> {
   });
   let closed: Promise<void> | undefined;
   const stop = () => {
-    closed ??= closeStarted(starting);
+    // If the start has failed, it has already closed everything.
+    closed ??= starting?.then(
+      (app) => app.close(),
+      () => {},
+    );
     return endWith(log, closed);
   };
   process.on('SIGTERM', stop);
   // A terminal sends SIGINT to all processes, but only the supervisor handles it. For SIGHUP, the
   // launcher does the same.
   process.on('SIGINT', () => {});
-}
-
-async function closeStarted(starting: Promise<App> | undefined): Promise<void> {
-  // If the start has failed, it has already closed everything.
-  await (await starting?.catch(() => undefined))?.close();
 }
 
 function createLog({ logLevel, logFormat, processes }: Options): Log {
@@ -212,7 +211,7 @@ function endOnFault(log: Log): void {
   });
 }
 
-async function endWith(log: Log, closed: Promise<void>): Promise<void> {
+async function endWith(log: Log, closed: Promise<void> | undefined): Promise<void> {
   try {
     await closed;
     end(log, 0);

@@ -9,12 +9,7 @@ import { dirname, join } from 'node:path';
 
 /** Rejects in one line if a socket cannot be created at `path`, or a process listens on it. */
 export async function checkSocketPath(path: string): Promise<void> {
-  const folder = dirname(path);
-  await access(folder, constants.W_OK | constants.X_OK).catch((cause) => {
-    const isMissing = cause.code === 'ENOENT' || cause.code === 'ENOTDIR';
-    const reason = isMissing ? 'there is no folder' : 'permission denied in the folder';
-    throw new Error(`cannot create ${path}: ${reason} ${folder}`, { cause });
-  });
+  await access(dirname(path), constants.W_OK | constants.X_OK);
   // An earlier process with our id may have been killed during its start.
   await rm(hiddenFolder(path), { recursive: true, force: true });
   const found = statsOf(path);

@@ -95,8 +95,7 @@ export class Connection {
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
     this.pending += 1;
-    const isFirst = this.pending === 1;
-    const result = isFirst ? this.#perform(work) : this.#last.then(() => this.#perform(work));
+    const result = this.#last.then(() => this.#perform(work));
     this.#last = result.then(ignore, ignore);
     return result;
   }

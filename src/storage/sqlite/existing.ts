@@ -13,7 +13,7 @@ import {
   TAKE_WRITE_LOCK,
   WRITER_PRAGMAS,
 } from './connection.ts';
-import { companionsOf, identityOf } from './files.ts';
+import { companionsOf } from './files.ts';
 import { refuseForeignLog } from './foreign-log.ts';
 import { codeOf, isProtected, refuseReadOnly, unusable } from './unusable.ts';
 
@@ -86,10 +86,8 @@ async function openExisting(
 }
 
 async function openUnchanging(path: string): Promise<OpenFile> {
-  const stateOf = () => {
-    const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
-    return [isAtRest(path), ino, size, mtimeNs, ctimeNs].join();
-  };
+  // Whatever changes or replaces a file gives it another time of its status.
+  const stateOf = () => `${isAtRest(path)} ${statSync(path, { bigint: true }).ctimeNs}`;
   const before = stateOf();
   const file = await openToInspect(path);
   const read: Source['read'] = async (statement) => {
@@ -106,22 +104,15 @@ export async function lockToReplace(path: string): Promise<() => Promise<void>> 
   const connection = await openToWrite(path).catch((error) => {
     throw unusable(path, error);
   });
-  const identity = identityOf(path);
-  const modeOf = async () =>
-    (await connection.run({ sql: 'PRAGMA journal_mode' }))[0]?.journal_mode;
-  let mode: unknown;
   async function release(): Promise<void> {
     await connection.execute('ROLLBACK').catch(() => {});
-    // If the file was replaced, SQLite would create a log beside the new file.
-    if (mode === 'wal' && identityOf(path) === identity)
-      await connection.execute('PRAGMA journal_mode = WAL').catch(() => {});
     await connection.close();
   }
   try {
-    mode = await modeOf();
     // In WAL mode, a process that has opened the old file would create a log beside the new one.
     await connection.execute('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
-    if ((await modeOf()) !== 'delete') throw new DatabaseUnusable('another process has opened it');
+    const [row] = await connection.run({ sql: 'PRAGMA journal_mode' });
+    if (row?.journal_mode !== 'delete') throw new DatabaseUnusable('another process has opened it');
   } catch (error) {
     if (['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(codeOf(error))) return release;
     await release().catch(() => {});

@@ -1,10 +1,10 @@
 // The files of a database: the main file, its write-ahead log and the index of the log.
-import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 
 /** Returns the paths of the log and its index for the database to which `path` resolves. */
 export function companionsOf(path: string): readonly [log: string, index: string] {
-  const file = identityOf(path) ? realpathSync(path) : path;
+  const file = existsSync(path) ? realpathSync(path) : path;
   return [`${file}-wal`, `${file}-shm`];
 }
 
@@ -18,16 +18,6 @@ export function auxiliaryPaths(path: string): readonly string[] {
 export async function fileSizes(path: string): Promise<{ main: number; wal: number }> {
   const sizeOf = async (file: string) => (await stat(file).catch(() => ({ size: 0 }))).size;
   return { main: await sizeOf(path), wal: await sizeOf(companionsOf(path)[0]) };
-}
-
-/** Returns a text that identifies the file to which `path` resolves; undefined if none is found. */
-export function identityOf(path: string): string | undefined {
-  try {
-    const { dev, ino } = statSync(path);
-    return `${dev} ${ino}`;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns a path for a database that another one replaces; nothing is there, nor its logs. */
