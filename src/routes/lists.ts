@@ -110,7 +110,6 @@ class Lists {
       filters: this.#filtersIn(parameters, scope, search?.match),
       fields,
       include,
-      asLines: include.includes('snippet'),
       known: knownCondition(headers),
       check: () => call.ensureSendable(),
       reserve: () => call.reserveLarge(),
@@ -123,14 +122,14 @@ class Lists {
   async #render(input: ListInput, path: string, wanted: Wanted, page: Page): Promise<ListText> {
     const { tag, total, items } = page;
     if (items === undefined) return { tag, text: undefined, link: [] };
-    const { limit, offset, after, before, search, asLines } = wanted;
+    const { limit, offset, after, before, search, include } = wanted;
     const position = after === undefined && before === undefined ? `"offset":${offset},` : '';
     const end = `],"limit":${limit},${position}"total":${total}}`;
     const url = `${this.#listed.bases.baseUrl}${path}`;
     const link = linkHeader(url, wanted.sent, input.parameters, page);
     const names = searchedFieldsOf(this.#listed.resource);
     const ends =
-      search && asLines
+      search && include?.includes('snippet')
         ? await snippetEnds(linesOf(items), names, search, () => input.call.ensureSendable())
         : undefined;
     return typeof items === 'string'

@@ -156,7 +156,7 @@ class Records {
   /** Finds a record with other members; its tag is that of a list if others can change them. */
   async #findWith(choice: Choice, ids: Ids): Promise<Stored | undefined> {
     const [id, owner] = [this.#id(ids), this.#ownerId(ids)];
-    const page = await this.#served.pages.read({ limit: 1, id, owner, ...choice, asLines: true });
+    const page = await this.#served.pages.read({ limit: 1, id, owner, ...choice });
     return page?.items ? { text: String(page.items), tag: page.tag } : undefined;
   }
 

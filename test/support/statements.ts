@@ -120,7 +120,12 @@ async function hearLists(resource: Resource, database: Database, hear: Hear): Pr
     for (const place of [{}, { offset: 5_000 }, { after: 5 }, { before: 5 }])
       await list({ order, ...place });
   for (const include of INCLUDED) await list({ include: [include] });
-  for (const more of [{ fields: ['id'] }, { asLines: true }, { id: 1 }, { known: isOneOf(['a']) }])
+  for (const more of [
+    { fields: ['id'] },
+    { fields: ['id'], include: ['snippet'] },
+    { id: 1 },
+    { known: isOneOf(['a']) },
+  ])
     await list(more);
   for (const parameters of FILTERS.get(resource) ?? []) {
     const orders: Order[] = 'match' in parameters ? ['rank', 'id'] : ['id', '-updated'];

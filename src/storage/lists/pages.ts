@@ -21,7 +21,8 @@ export interface Page {
   readonly tag: string;
   /**
    * The records as a text, or the bytes of each if the page is large; undefined if the tag is
-   * known. Where a record lacks texts for its snippet, they follow it as JSON after a tab.
+   * known. If snippets are included, line breaks separate the records instead of commas, and the
+   * texts that a record lacks follow it as JSON after a tab.
    */
   readonly items: string | readonly Buffer[] | undefined;
   /** The number of records in the whole list, if there are `items`. */

@@ -24,8 +24,6 @@ export interface PageRequest {
   readonly fields?: readonly string[];
   /** The members that the records have besides their fields. */
   readonly include?: readonly string[];
-  /** Whether line breaks separate the records instead of commas. */
-  readonly asLines?: boolean;
   readonly known?: Condition;
   /** Called right before the page is read; if it throws, the call rejects. */
   readonly check?: (() => void) | undefined;
@@ -44,13 +42,10 @@ export const DEEP_OFFSET = 2_048;
 
 /** The parts of a request that decide the SQL; the others are values in it. */
 export interface Shape
-  extends Required<
-    Pick<PageRequest, 'order' | 'isOfCounterpart' | 'fields' | 'include' | 'asLines'>
-  > {
+  extends Required<Pick<PageRequest, 'order' | 'isOfCounterpart' | 'fields' | 'include'>> {
   readonly position: 'offset' | 'deep' | 'after' | 'before';
   readonly isOne: boolean;
   readonly filters: readonly string[];
-  readonly isSearch: boolean;
   readonly isLarge: boolean;
 }
 
@@ -66,10 +61,8 @@ export function shapeOf(request: PageRequest, isLarge: boolean): Shape {
     isOne: request.id !== undefined,
     isOfCounterpart: request.isOfCounterpart ?? false,
     filters: Object.keys(filters),
-    isSearch: filters.match !== undefined,
     fields: request.fields ?? [],
     include: request.include ?? [],
-    asLines: request.asLines ?? false,
     isLarge,
   };
 }

@@ -33,8 +33,8 @@ export function listSql(
 }
 
 /** The tag of a search names the last change in the index, so it never stands for a later state. */
-function stateQuery(resource: Resource, { isSearch }: Shape): string {
-  if (!isSearch) return `SELECT ${listTagSql(LAST_NUMBER)}, 1`;
+function stateQuery(resource: Resource, { filters }: Shape): string {
+  if (!filters.includes('match')) return `SELECT ${listTagSql(LAST_NUMBER)}, 1`;
   const { position } = searchOf(resource);
   const number = 'iif(id IS NULL, number, 0)';
   return `SELECT ${listTagSql(number)}, ${number} = ${LAST_NUMBER} FROM ${position}`;
@@ -107,7 +107,7 @@ class PageSql {
   }
 
   #texts(): string {
-    const separator = this.#list.shape.asLines ? 'char(10)' : "','";
+    const separator = this.#list.shape.include.includes('snippet') ? 'char(10)' : "','";
     // The aggregate keeps the order of the subquery; an ORDER BY argument would sort again. Unlike
     // json_group_array, it ends as soon as the text exceeds the limit of the statement.
     return `coalesce(group_concat(${this.#record()}, ${separator} ${this.#inOrder()}), '')`;
@@ -147,9 +147,11 @@ class PageSql {
 
   /** Whether links to the neighbours begin at keys; those by rank, or by offset and id, do not. */
   get #hasKeys(): boolean {
-    const { order, position, isSearch } = this.#list.shape;
+    const { order, position, filters } = this.#list.shape;
     if (order === 'rank') return false;
-    return isSearch || order !== 'id' || position === 'after' || position === 'before';
+    return (
+      filters.includes('match') || order !== 'id' || position === 'after' || position === 'before'
+    );
   }
 
   /** Returns the keys at the ends. An empty page lies beside its key or at the end of the list. */
