@@ -106,16 +106,13 @@ test('backup: a complete file is not called unwritten if its folder is not synce
 
 test('backup: the names of the logs of the database are refused', async (t) => {
   const file = await filledFile(t, 1);
-  for (const end of ['-wal', '-shm', '-journal']) {
-    for (const target of [`${file}${end}`, relative('.', `${file}${end}`)]) {
-      for (const command of ['backup', 'export']) {
-        await assert.rejects(
-          runInProcess([command, target, '--db', file]),
-          /already exists|cannot write \S+: SQLite reserves this name for \S+$/,
-        );
-      }
-    }
-  }
+  // A WAL exists while the command reads.
+  const exists = /-(?:wal|shm) already exists(?:; leave FILE out to write to standard output)?$/;
+  const reserved = /^cannot write \S+-journal: SQLite reserves this name for \S+notes\.db$/;
+  for (const [end, message] of Object.entries({ wal: exists, shm: exists, journal: reserved }))
+    for (const target of [`${file}-${end}`, relative('.', `${file}-${end}`)])
+      for (const command of ['backup', 'export'])
+        await assert.rejects(runInProcess([command, target, '--db', file]), { message });
   assert.deepEqual(readdirSync(dirname(file)), [basename(file)]);
 });
 

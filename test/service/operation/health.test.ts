@@ -88,7 +88,7 @@ test('health: an answer leaves no timer that keeps the process', async () => {
   const before = timers();
   await replyAt('/health', () => Promise.resolve());
   await replyAt('/readyz', () => Promise.resolve());
-  assert.equal(timers(), before);
+  assert.ok(timers() <= before, `${timers()} timers, ${before} before`);
 });
 
 test('health: the probes are ok and list their checks on request', async () => {
