@@ -1,6 +1,7 @@
 // The operations of the contract are compiled as declared, and their declarations are consistent.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { endpoint } from '../../src/contract/endpoint.ts';
 import { operations } from '../../src/contract/generated.js';
 import { at, contract, resolve } from '../support/contract.ts';
 import { sources } from '../support/sources.ts';
@@ -30,6 +31,17 @@ test('operations: only endpoint.ts makes routes', () => {
     makers.map(({ path }) => path),
     ['contract/endpoint.ts'],
   );
+});
+
+test('operations: a route that the contract lacks is an error', () => {
+  for (const [method, path] of [
+    ['GET', '/nothing'],
+    ['DELETE', '/notes'],
+  ] as const)
+    assert.throws(
+      () => endpoint(method, path, () => ({ status: 200 })),
+      new RegExp(`the contract has no ${method} ${path}`),
+    );
 });
 
 test('operations: compiled as declared', () => {
