@@ -6,7 +6,8 @@ import { type Ids, notFound } from '../http/paths.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
-import type { Members } from '../resources/resource.ts';
+import { notes } from '../resources/notes.ts';
+import type { Members, Resource } from '../resources/resource.ts';
 import type { RowTag } from '../storage/batches/writer.ts';
 import type { NoteTags } from '../storage/records/note-tags.ts';
 import type { UnknownTags } from '../storage/records/tagged-notes.ts';
@@ -41,12 +42,14 @@ export function noteTagRoutes(noteTags: NoteTags): Route[] {
 /** A list of ids or names in a body; null counts as not given. */
 type TagList = readonly (number | string)[] | null | undefined;
 
-/** Returns the tags that notes list, by id or name; undefined if none has them. Throws 422. */
+/** Returns the tags that notes list, by id or name; undefined if there is no list. Throws 422. */
 export function tagsIn(
+  resource: Resource,
   bodies: readonly Members[],
   format: BodyFormat,
   areNew = false,
 ): readonly RowTag[] | undefined {
+  if (resource !== notes) return undefined;
   const violations: Violation[] = [];
   let tags: RowTag[] | undefined;
   for (const [row, body] of bodies.entries()) {
@@ -70,20 +73,21 @@ export function tagsIn(
   return tags;
 }
 
-/** Returns the 422 for tags with unknown ids. */
-export function unknownTags(
-  tags: readonly RowTag[],
-  { unknown }: UnknownTags,
+/** Returns the outcome of a write. Throws 422 if the ids of some of its tags are unknown. */
+export function checkTags<Outcome extends object>(
+  outcome: Outcome | UnknownTags | undefined,
+  tags: readonly RowTag[] = [],
   format: BodyFormat,
-): Problem {
+): Outcome | undefined {
+  if (!outcome || !('unknown' in outcome)) return outcome as Outcome | undefined;
   // Searching for each would take long: there may be thousands.
   const firsts = new Map(tags.map(([row], position) => [row, position] as const).reverse());
-  const violations = unknown.map((position) => {
+  const violations = outcome.unknown.map((position) => {
     const [row] = tags[position] ?? [0];
     const index = position - (firsts.get(row) ?? 0);
     return violationAt(row, ['tag_ids', index], format, 'exists', 'must be the id of a tag');
   });
-  return validationFailed(violations);
+  throw validationFailed(violations);
 }
 
 /** Returns a violation in a body; that of a line names its row. */

@@ -6,17 +6,15 @@ import { basePath, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply, type WrittenIds } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import { notes } from '../resources/notes.ts';
 import { type Members, patchOf, valuesOf } from '../resources/resource.ts';
-import type { RowTag, Values } from '../storage/batches/writer.ts';
+import type { Values } from '../storage/batches/writer.ts';
 import type { Once } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Choice } from '../storage/records/members.ts';
 import type { Table } from '../storage/records/table.ts';
-import type { UnknownTags } from '../storage/records/tagged-notes.ts';
 import type { Created, Stored } from '../storage/records/writes.ts';
 import { type Listed, listRoutes } from './lists.ts';
-import { tagsIn, unknownTags } from './note-tags.ts';
+import { checkTags, tagsIn } from './note-tags.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
 
 const REPLAYED = ['idempotent-replayed', 'true'];
@@ -79,7 +77,7 @@ class Records {
 
   async #store({ parameters, headers, body, call }: RecordInput, path: string): Promise<Created> {
     const bodies = (call.format === 'lines' ? body : [body]) as readonly Members[];
-    const tags = this.#tagsIn(bodies, call, true);
+    const tags = tagsIn(this.#served.resource, bodies, call.format, true);
     // Before anything is stored: a request must not be refused in the middle.
     const tagCount = call.format === 'lines' && tags ? tags.length : 0;
     const charge = Math.floor((bodies.length + tagCount / TAGS_PER_LINE) / LINES_PER_REQUEST);
@@ -90,16 +88,11 @@ class Records {
     const once = key === undefined ? undefined : onceOf(key, path, call);
     const ownerId = this.#ownerId(parameters);
     const outcome = await this.#served.table.create(records, ownerId, once, tags);
-    const created = checkTags(outcome, tags, call);
+    const created = checkTags(outcome, tags, call.format);
     if (!created) throw this.#ownerNotFound(call);
     if (!created.isReuse) return created;
     const detail = 'This idempotency key was used before, with a different body.';
     throw new Problem('idempotency-key-reused', detail);
-  }
-
-  /** Returns the tags of notes; undefined if none has them, or for other records. Throws 422. */
-  #tagsIn(bodies: readonly Members[], { format }: Call, areNew = false) {
-    return this.#served.resource === notes ? tagsIn(bodies, format, areNew) : undefined;
   }
 
   /** Returns the record at once if it is in memory: a promise would cost more time. */
@@ -121,7 +114,7 @@ class Records {
   async patch(input: ChangeInput): Promise<Reply> {
     const { parameters, headers, body, call } = input;
     const values = patchOf(this.#served.resource, body);
-    const tags = this.#tagsIn([body], call);
+    const tags = tagsIn(this.#served.resource, [body], call.format);
     if (tags || values.some((value) => value !== null)) return this.change(input, values);
     // An empty patch changes nothing, not even the tag.
     const condition = writeCondition(headers);
@@ -134,9 +127,9 @@ class Records {
     const { parameters, headers, body, call } = input;
     const [id, owner] = [this.#id(parameters), this.#ownerId(parameters)];
     const condition = writeCondition(headers);
-    const tags = this.#tagsIn([body], call);
+    const tags = tagsIn(this.#served.resource, [body], call.format);
     const changed = await this.#served.table.change(id, values, owner, condition, tags);
-    const record = checkTags(changed, tags, call);
+    const record = checkTags(changed, tags, call.format);
     if (!record) return this.#refuse(input, condition);
     return recordReply(record, record.newTags);
   }
@@ -186,16 +179,6 @@ class Records {
     const { owner } = this.#served.resource;
     return owner && ids[owner.resource.idParameter];
   }
-}
-
-/** Returns the outcome of a write. Throws 422 if the ids of some of its tags are unknown. */
-function checkTags<Outcome extends object>(
-  outcome: Outcome | UnknownTags | undefined,
-  tags: readonly RowTag[] = [],
-  { format }: Call,
-): Outcome | undefined {
-  if (!outcome || !('unknown' in outcome)) return outcome as Outcome | undefined;
-  throw unknownTags(tags, outcome, format);
 }
 
 function recordReply({ text, tag }: Stored, createdIds?: WrittenIds): Reply {

@@ -33,18 +33,14 @@ export interface Created extends NewTags {
   readonly isReuse?: boolean;
 }
 
-/** What a row of a creation or a change begins with, before the values of its fields. */
-const CREATION = ['_owner', '_key', '_fingerprint'];
-const CHANGE = ['_owner', '_id', '_condition'];
-
 /** Returns the named query for the rows of creations. */
 export function createdRows({ fields }: Resource): string {
-  return namedRows('sent', [...CREATION, ...Object.keys(fields)]);
+  return namedRows('sent', ['_owner', '_key', '_fingerprint', ...Object.keys(fields)]);
 }
 
 /** Returns the named query for the rows of changes. */
 export function changedRows({ fields }: Resource): string {
-  return namedRows('sent', [...CHANGE, ...Object.keys(fields)]);
+  return namedRows('sent', ['_owner', '_id', '_condition', ...Object.keys(fields)]);
 }
 
 /** Returns the kinds of writes that take one statement. */
