@@ -240,17 +240,13 @@ export class SearchIndex {
   }
 
   #settleUpTo(number: number): void {
-    for (const { resolve } of this.#take((each) => each.number <= number)) resolve();
+    for (const each of this.#waiting)
+      if (each.number <= number && this.#waiting.delete(each)) each.resolve();
   }
 
   /** Rejects the searches that began to wait before a time of `performance.now`. */
   #reject(error: unknown, before = Number.POSITIVE_INFINITY): void {
-    for (const { reject } of this.#take(({ since }) => since < before)) reject(error);
-  }
-
-  #take(isMeant: (waiting: Waiting) => boolean): Waiting[] {
-    const taken = [...this.#waiting].filter(isMeant);
-    for (const each of taken) this.#waiting.delete(each);
-    return taken;
+    for (const each of this.#waiting)
+      if (each.since < before && this.#waiting.delete(each)) each.reject(error);
   }
 }
