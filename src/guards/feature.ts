@@ -8,7 +8,7 @@ import type { Keys } from './keys.ts';
 /** The description of a client's own key at /key. */
 export function ownKey(keys: Keys | undefined): Feature {
   const route = endpoint('GET', '/key', ({ call }) => {
-    const key = call.key && keys?.entryOf(call.key);
+    const key = keys?.entries.find(({ digest }) => digest === call.key?.digest);
     if (!key) throw new Problem('not-found', 'This service has no keys.');
     const { name, access, expiresAt } = key;
     const json = JSON.stringify({ name, access, expires_at: expiresAt });

@@ -37,11 +37,6 @@ export class Keys {
     return this.#byDigest.get(hash('sha256', sent, 'base64')) ?? 'wrong';
   }
 
-  /** Returns what is known of the key of a request, unless it has been removed meanwhile. */
-  entryOf({ digest }: ClientKey): KeyEntry | undefined {
-    return this.#byDigest.get(digest);
-  }
-
   /** Reads the file, or uses `entries`; resolves with the count. If it rejects, no key changes. */
   reload(entries?: readonly KeyEntry[]): Promise<number> {
     // In sequence, so that a slow reload cannot undo a later one.
