@@ -27,7 +27,7 @@ export async function writeWhole(target: string, whole: WholeFile): Promise<void
       throw new Error(`SQLite reserves this name for ${source}`);
     await writeAndPublish(path, whole);
   } catch (error) {
-    const reason = `cannot write ${target}: ${reasonOf(error, target)}`;
+    const reason = `cannot write ${target}: ${reasonOf(error)}`;
     throw new DatabaseUnusable(reason, { cause: error });
   }
   await syncFolder(folder).catch((cause) => {
@@ -69,13 +69,9 @@ export async function isPresent(path: string): Promise<boolean> {
   return found !== undefined;
 }
 
-function reasonOf(error: unknown, target: string): string {
-  const { code, syscall, message } = error as NodeJS.ErrnoException;
-  const folder = dirname(target);
-  if (code === 'ENOENT' && syscall === 'realpath') return `the folder ${folder} is missing`;
-  if (code === 'ENOSPC' || error instanceof DatabaseFull) return 'the disk is full';
-  if (code === 'ENOTDIR') return `${folder} is not a folder`;
-  return code === 'EACCES' ? `permission denied in the folder ${folder}` : message;
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || error instanceof DatabaseFull ? 'the disk is full' : message;
 }
 
 /** If the owner cannot change, the group and others get no access. */

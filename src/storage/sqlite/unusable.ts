@@ -1,9 +1,8 @@
 // Explains in one line why a database cannot be opened.
 import fs from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { DatabaseUnusable } from '../database.ts';
 
-const LOOP = 'its path is a loop of symbolic links';
 const FULL = 'the disk is full';
 const IN_USE = 'another process is using it; stop that process first';
 
@@ -16,7 +15,6 @@ const REASONS: Readonly<Record<string, string>> = {
   SQLITE_FULL: FULL,
   SQLITE_CANTOPEN: 'it cannot be opened',
   EACCES: 'permission denied',
-  ELOOP: LOOP,
 };
 
 /** SQLite needs more than this for the index of a log. */
@@ -36,7 +34,6 @@ export function codeOf(error: unknown): string {
 /** Returns why the database at `path` cannot be used, given the error of an attempt. */
 export function reasonOf(path: string, error: unknown): string {
   const { message } = ((error as Error).cause ?? error) as { message?: string };
-  if (isSpecial(path)) return 'it is not a file';
   const code = codeOf(error);
   const isVague = code === 'SQLITE_CANTOPEN' || code === 'SQLITE_IOERR';
   const reason = isVague ? reasonAt(path) : undefined;
@@ -46,21 +43,15 @@ export function reasonOf(path: string, error: unknown): string {
 /** Returns why SQLite cannot open or write files at `path`; undefined if that is unknown. */
 function reasonAt(path: string): string | undefined {
   const folder = dirname(path);
-  const isFolder = (name: string) => fs.statSync(name, { throwIfNoEntry: false })?.isDirectory();
   try {
-    if (isFolder(path)) return 'it is a folder';
-    const isLink = fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
-    if (isLink && !fs.existsSync(path)) return reasonAt(resolve(folder, fs.readlinkSync(path)));
-    if (!isFolder(folder)) return `the folder ${folder} is missing`;
+    const found = fs.statSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory()) return 'it is a folder';
+    if (found?.isFile() === false) return 'it is not a file';
+    if (!fs.existsSync(folder)) return `the folder ${folder} is missing`;
     if (isProtected(path, fs.constants.R_OK)) return 'permission denied';
     fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
   } catch (error) {
-    const code = codeOf(error);
-    if (code === 'ELOOP') return LOOP;
-    if (code === 'EROFS') return 'its file system is read-only';
-    return code === 'ENOTDIR'
-      ? `${folder} is not a folder`
-      : `permission denied in the folder ${folder}`;
+    return (error as Error).message;
   }
   const { bavail, bsize } = fs.statfsSync(folder);
   return bavail * bsize < MIN_FREE_BYTES ? FULL : undefined;
@@ -81,14 +72,4 @@ export function refuseReadOnly(path: string): void {
   const { R_OK, W_OK } = fs.constants;
   if (isProtected(path, W_OK) && !isProtected(path, R_OK))
     throw new DatabaseUnusable('it is read-only');
-}
-
-/** Whether there is a device, a pipe or a socket at `path`, which SQLite may open. */
-function isSpecial(path: string): boolean {
-  try {
-    const found = fs.statSync(path);
-    return !found.isFile() && !found.isDirectory();
-  } catch {
-    return false;
-  }
 }
