@@ -1,7 +1,6 @@
 // The command `import`: fills an empty database with the records of an export.
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { READ_ERRORS } from '../read-errors.ts';
 import { keysOf, type Relation } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES, SEARCHABLE } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
@@ -32,9 +31,8 @@ export async function importLines(
     await load(reader, head, target, createProgress(screen, 'imported'));
     return `imported ${formatCounts(head.counts)} from ${source} into ${to.db.name}`;
   } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    const reason = READ_ERRORS[code] ?? message;
-    throw new DatabaseUnusable(`cannot import ${source}: ${reason}`, { cause: error });
+    const { message } = error as Error;
+    throw new DatabaseUnusable(`cannot import ${source}: ${message}`, { cause: error });
   }
 }
 

@@ -2,7 +2,6 @@
 // because a mistake can put the key anywhere.
 import { hash, randomBytes } from 'node:crypto';
 import { constants, open, stat } from 'node:fs/promises';
-import { READ_ERRORS } from '../read-errors.ts';
 import { suggestion } from '../suggestion.ts';
 import { parseTime } from '../time.ts';
 
@@ -87,10 +86,8 @@ export async function readKeys({ apiKeys, apiKeysFile: file }: KeySource): Promi
   const found = new FoundKeys();
   for (const key of apiKeys) found.add('NOTES_API_KEYS', key, PLAIN);
   if (file === undefined) return found.entries;
-  const text = await readText(file).catch((cause: NodeJS.ErrnoException) => {
-    const { message, code = message } = cause;
-    const reason = READ_ERRORS[code] ?? code;
-    throw new Error(`cannot read the keys in ${file}: ${reason}`, { cause });
+  const text = await readText(file).catch((cause) => {
+    throw new Error(`cannot read the keys in ${file}: ${cause.message}`, { cause });
   });
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   if (lines.every(isSkipped)) throw new Error(`${file} contains no key`);

@@ -19,7 +19,7 @@ const LAYERS = [
   ['feature'],
   ['contract'],
   ['http', 'storage'],
-  ['bounded-wait', 'read-errors', 'resources', 'search', 'suggestion', 'time', 'version'],
+  ['bounded-wait', 'resources', 'search', 'suggestion', 'time', 'version'],
 ];
 
 /** The same for the folders and modules directly below src/storage/. */

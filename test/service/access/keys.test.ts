@@ -186,7 +186,7 @@ test('keys: a missing file prevents the start and creates no database', async (t
   const options = { apiKeysFile: join(folder, 'keys'), db: join(folder, 'notes.db') };
   await assert.rejects(
     startService(t, options),
-    /^Error: cannot read the keys in .*keys: there is no such file$/,
+    /^Error: cannot read the keys in .*keys: ENOENT: no such file/,
   );
   assert.equal(existsSync(options.db), false);
 });

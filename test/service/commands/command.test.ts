@@ -116,7 +116,7 @@ const FAILURES: Record<string, [args: string[], reason: RegExp]> = {
   ],
   'a missing file of keys': [
     ['--api-keys-file', '/nope'],
-    /cannot read the keys in \/nope: there is no such file$/m,
+    /cannot read the keys in \/nope: ENOENT: no such file or directory/m,
   ],
   'an address of another machine': [
     ['--allow-anonymous', '--host', '192.0.2.1'],
