@@ -34,7 +34,7 @@ export async function checkNodes(
   const chain = majorityOf(leading.map((each) => each?.chain));
   const nodes = cluster.nodes.map((url, place): Node => {
     const fault = faultOf(standings[place], most, chain);
-    return { url, fault, read: (each) => cluster.ask(url, toStep(each)) };
+    return { url, fault, read: (statement) => cluster.ask(url, toStep(statement)) };
   });
   const faults = nodes.flatMap(({ url, fault }) => (fault ? [`${url} ${fault}`] : []));
   const present = nodes.filter((_, place) => standings[place]);

@@ -6,7 +6,7 @@ import { type Database, DatabaseUnusable, type Source } from './database.ts';
 import type { Location, ParsedCluster } from './location.ts';
 import { lastNumber } from './numbers.ts';
 import { Cluster } from './rqlite/cluster.ts';
-import { openRqlite, type RqliteOptions } from './rqlite/engine.ts';
+import { openRqlite } from './rqlite/engine.ts';
 import { migrate, refuseUnfinished } from './schema/migrations.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { openAlone, openShared, openToInspect } from './sqlite/existing.ts';
@@ -110,7 +110,7 @@ async function openSnapshot(path: string) {
 async function openCluster(
   { nodes, user, level }: ParsedCluster,
   options: StorageOptions,
-  parts: RqliteOptions,
+  parts: Parameters<typeof openRqlite>[2],
 ) {
   const password = await passwordOf(options);
   try {

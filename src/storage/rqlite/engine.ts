@@ -57,18 +57,11 @@ const storeSql = (rows = `'[]'`) => `
 const FOREIGN_KEYS: Statement = { sql: 'SELECT foreign_keys AS enforced FROM pragma_foreign_keys' };
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
-/** How a cluster is opened. */
-export interface RqliteOptions {
-  /** Whether it must hold data. */
-  readonly toRead?: boolean;
-  readonly warn?: Warn | undefined;
-}
-
 /** Opens a cluster as {@link storedSchema} does; rejects if it lacks -fk or, `toRead`, is empty. */
 export async function openRqlite(
   address: ClusterAddress,
   level: ReadLevel,
-  { toRead = false, warn }: RqliteOptions = {},
+  { toRead = false, warn }: { readonly toRead?: boolean; readonly warn?: Warn } = {},
 ): Promise<Database & { readonly copyTo: (path: string) => Promise<void> }> {
   const cluster = new Cluster(address);
   const history = new History(cluster, warn);
