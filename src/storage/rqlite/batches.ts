@@ -95,11 +95,11 @@ export class Batches {
     const step: Step = [SELECT_STANDING, id, ...this.last];
     const { comparisonMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
     const deadline = performance.now() + comparisonMs;
+    let standings: Standings = [];
+    const ask = async (node: string, place: number) =>
+      standings[place] ?? standingIn(await this.#cluster.ask(node, step).catch(() => []));
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-      const asked = nodes.map((node) =>
-        this.#cluster.ask(node, step).then(standingIn, () => undefined),
-      );
-      const standings = await Promise.all(asked);
+      standings = await Promise.all(nodes.map(ask));
       if (isEnough(standings) || performance.now() + pauseMs > deadline) return standings;
       // Other nodes carry out a batch a moment later.
       await delay(pauseMs);
