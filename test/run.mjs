@@ -1,6 +1,6 @@
 // Runs the tests, those of a folder in one process: to start Node and to load the service takes
-// longer than the tests of most files. `node test/run.mjs FOLDER...` runs these folders of
-// dist/test, by default all but endurance. `node --test FILE` runs a single file.
+// longer than the tests of most files. `node test/run.mjs PLACE...` runs these folders and files of
+// dist/test, by default all but endurance.
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { run } from 'node:test';
@@ -14,13 +14,18 @@ const CONCURRENCY = 4;
 const built = fileURLToPath(new URL('../dist/test', import.meta.url));
 const wanted = process.argv.slice(2);
 
-/** Returns the test files of each wanted folder. */
+function isWanted(path) {
+  if (wanted.length === 0) return dirname(path) !== 'endurance';
+  return wanted.includes(dirname(path)) || wanted.includes(path);
+}
+
+/** Returns the wanted test files of each folder. */
 function filesByFolder() {
-  const files = readdirSync(built, { recursive: true }).filter((path) => path.endsWith('.test.js'));
+  const files = readdirSync(built, { recursive: true })
+    .filter((path) => path.endsWith('.test.js') && isWanted(path))
+    .sort();
   const folders = [...new Set(files.map((path) => dirname(path)))];
-  return folders
-    .filter((folder) => (wanted.length > 0 ? wanted.includes(folder) : folder !== 'endurance'))
-    .map((folder) => [folder, files.filter((path) => dirname(path) === folder).sort()]);
+  return folders.map((folder) => [folder, files.filter((path) => dirname(path) === folder)]);
 }
 
 /** Writes the module that runs `files`, and returns its path. */
