@@ -7,11 +7,7 @@ import type { Options } from './options.ts';
 /** Returns four lines: the documentation, the data, a first request, and how to stop. */
 export function firstSteps(options: Options, address: string): string {
   const { baseUrl = address, db } = options;
-  const data = {
-    file: resolve(db.name),
-    memory: 'in memory, lost when the service stops',
-    cluster: db.name,
-  }[db.kind];
+  const data = db.kind === 'file' ? resolve(db.name) : db.name;
   const key = requiresKey(options) ? "-H 'authorization: Bearer KEY' " : '';
   const note = `--json '{"title":"Hello","body":"World"}'`;
   return [

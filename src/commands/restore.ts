@@ -40,8 +40,7 @@ export async function restore(
 async function refuseDamaged(backup: string): Promise<void> {
   const [fault, ...others] = await checkFile(backup, { withWords: false });
   if (fault === undefined) return;
-  const count = others.length;
-  const more = count > 0 ? `, and ${count} more fault${count === 1 ? '' : 's'}` : '';
+  const more = others.length > 0 ? `, and ${others.length} more` : '';
   throw new DatabaseUnusable(`cannot restore ${backup}: ${fault}${more}`);
 }
 

@@ -10,7 +10,7 @@ import { GUIDES } from './guides.ts';
 import { renderLanding } from './landing.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from './page.ts';
 import { problemRoutes } from './problems.ts';
-import { type Asset, type AssetServers, createAssetServer, readAssets } from './static.ts';
+import { type Asset, createAssetServer, readAssets } from './static.ts';
 
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);
@@ -29,20 +29,16 @@ const GUIDE_NAMES = GUIDES.map(({ name }) => `${name}.html`);
 const REVALIDATE = ['cache-control', 'no-cache'];
 const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
 
-/** The contract as a text, the files of the pages and the guides. */
-type Documentation = readonly [string, AssetServers, AssetServers];
-
-/** Read once for all services of the process. */
-let documentation: Promise<Documentation> | undefined;
-
-/** Rejects without a build. */
-function loadDocumentation(): Promise<Documentation> {
-  return Promise.all([
+/** The contract as a text, the files of the pages and the guides. Rejects without a build. */
+const loadDocumentation = () =>
+  Promise.all([
     readFile(CONTRACT, 'utf8'),
     readAssets(FILES, FILE_NAMES, FILE_HEADERS),
     readAssets(GUIDE_PAGES, GUIDE_NAMES, FILE_HEADERS),
   ]);
-}
+
+/** Read once for all services of the process. */
+let documentation: ReturnType<typeof loadDocumentation> | undefined;
 
 function contractAt(contract: string, { baseUrl, problemBase }: Bases): string {
   // One pass, because a base such as http://127.0.0.1:30001 may contain the replaced text.
@@ -53,41 +49,34 @@ function contractAt(contract: string, { baseUrl, problemBase }: Bases): string {
 /** The documentation, and the pages of the problems. */
 export async function docs(requiresKey: boolean): Promise<Feature> {
   documentation ??= loadDocumentation();
-  const loaded = await documentation;
-  return {
-    routes: (bases) => [
-      ...docsRoutes(loaded, bases, requiresKey),
+  const [text, files, guides] = await documentation;
+
+  function routes(bases: Bases): Route[] {
+    const contract = contractAt(text, bases);
+    const html = compress(renderDocsPage(contract, bases, requiresKey));
+    const servePage = createAssetServer(html, [...PAGE_HEADERS, ...REVALIDATE]);
+    const json = ['content-type', 'application/json', ...REVALIDATE];
+    const serveContract = createAssetServer(compress(contract), json);
+    const headers = ['location', `${basePath(bases)}/docs`];
+
+    return [
+      endpoint('GET', '/', () => ({ status: 307, headers })),
+      endpoint('GET', '/docs', ({ call }) => servePage(call.headers)),
+      endpoint<{ asset: string }>('GET', '/docs/{asset}', ({ parameters, call }) => {
+        const serve = files.get(parameters.asset);
+        if (!serve) throw new Problem('not-found', 'The documentation has no such file.');
+        return serve(call.headers);
+      }),
+      endpoint<{ guide: string }>('GET', '/docs/guides/{guide}', ({ parameters, call }) => {
+        const serve = guides.get(`${parameters.guide}.html`);
+        if (!serve) throw new Problem('not-found', 'There is no such guide.');
+        return serve(call.headers);
+      }),
+      endpoint('GET', '/openapi.json', ({ call }) => serveContract(call.headers)),
       ...problemRoutes(bases.problemBase),
-    ],
-  };
-}
-
-function docsRoutes(
-  [text, files, guides]: Documentation,
-  bases: Bases,
-  requiresKey: boolean,
-): Route[] {
-  const contract = contractAt(text, bases);
-  const html = compress(renderDocsPage(contract, bases, requiresKey));
-  const servePage = createAssetServer(html, [...PAGE_HEADERS, ...REVALIDATE]);
-  const json = ['content-type', 'application/json', ...REVALIDATE];
-  const serveContract = createAssetServer(compress(contract), json);
-
-  return [
-    endpoint('GET', '/', () => ({ status: 307, headers: ['location', `${basePath(bases)}/docs`] })),
-    endpoint('GET', '/docs', ({ call }) => servePage(call.headers)),
-    endpoint<{ asset: string }>('GET', '/docs/{asset}', ({ parameters, call }) => {
-      const serve = files.get(parameters.asset);
-      if (!serve) throw new Problem('not-found', 'The documentation has no such file.');
-      return serve(call.headers);
-    }),
-    endpoint<{ guide: string }>('GET', '/docs/guides/{guide}', ({ parameters, call }) => {
-      const serve = guides.get(`${parameters.guide}.html`);
-      if (!serve) throw new Problem('not-found', 'There is no such guide.');
-      return serve(call.headers);
-    }),
-    endpoint('GET', '/openapi.json', ({ call }) => serveContract(call.headers)),
-  ];
+    ];
+  }
+  return { routes };
 }
 
 function renderDocsPage(contract: string, { baseUrl }: Bases, requiresKey: boolean): string {

@@ -13,9 +13,6 @@ export interface Asset {
   readonly gzip: Buffer;
 }
 
-/** The servers of files by name. */
-export type AssetServers = ReadonlyMap<string, ReturnType<typeof createAssetServer>>;
-
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
@@ -45,12 +42,12 @@ export function createAssetServer({ identity, gzip }: Asset, headers: readonly s
   };
 }
 
-/** Resolves with the servers of files, which add `headers`. Rejects if a file is missing. */
+/** Resolves with the servers of files by name, which add `headers`. Rejects if a file is missing. */
 export async function readAssets(
   folder: URL,
   names: readonly string[],
   headers: readonly string[],
-): Promise<AssetServers> {
+) {
   const read = (name: string) => readFile(new URL(name, folder));
   const servers = names.map(async (name) => {
     const [identity, gzip] = await Promise.all([read(name), read(`${name}.gz`)]);

@@ -37,12 +37,7 @@ test('first steps: for each kind of service', () => {
       .split('\n')
       .map((line) => line.slice('  docs  '.length));
   const note = `curl ${NOTE} ${URL}/notes`;
-  assert.deepEqual(steps(URL, '--db', ':memory:'), [
-    `${URL}/docs`,
-    'in memory, lost when the service stops',
-    note,
-    'Ctrl-C',
-  ]);
+  assert.deepEqual(steps(URL, '--db', ':memory:'), [`${URL}/docs`, ':memory:', note, 'Ctrl-C']);
   const cluster = 'rqlite://127.0.0.1:4001?user=me';
   assert.equal(steps(URL, '--db', cluster)[1], cluster);
   assert.equal(steps(URL)[1], resolve('notes.db'));
