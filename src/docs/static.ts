@@ -42,7 +42,7 @@ export function createAssetServer({ identity, gzip }: Asset, headers: readonly s
   };
 }
 
-/** Resolves with the servers of files by name, which add `headers`. Rejects if a file is missing. */
+/** Resolves with the servers of files by name, which add `headers`; rejects if one is missing. */
 export async function readAssets(
   folder: URL,
   names: readonly string[],

@@ -4,17 +4,14 @@ import { dirname } from 'node:path';
 import { DatabaseUnusable } from '../database.ts';
 
 const FULL = 'the disk is full';
-const IN_USE = 'another process is using it; stop that process first';
 
 const REASONS: Readonly<Record<string, string>> = {
   SQLITE_NOTADB: 'it is not a SQLite database',
-  SQLITE_BUSY: IN_USE,
-  SQLITE_LOCKED: IN_USE,
+  SQLITE_BUSY: 'another process is using it; stop that process first',
   SQLITE_READONLY: 'it is read-only',
   SQLITE_CORRUPT: 'it is damaged',
   SQLITE_FULL: FULL,
   SQLITE_CANTOPEN: 'it cannot be opened',
-  EACCES: 'permission denied',
 };
 
 /** SQLite needs more than this for the index of a log. */
