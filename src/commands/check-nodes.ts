@@ -4,9 +4,9 @@ import { RELATIONS } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import type { ParsedCluster } from '../storage/location.ts';
 import { CHANGE_COLUMNS } from '../storage/numbers.ts';
-import { openNodes, type StorageOptions } from '../storage/open.ts';
+import { passwordOf, type StorageOptions } from '../storage/open.ts';
 import { Batches, REMEDY, type Standing, type Standings } from '../storage/rqlite/batches.ts';
-import type { Cluster } from '../storage/rqlite/cluster.ts';
+import { Cluster } from '../storage/rqlite/cluster.ts';
 import { toStep } from '../storage/rqlite/engine.ts';
 import { isOnPage, LOWEST, pagesOf, type RowRange } from './pages.ts';
 
@@ -27,7 +27,7 @@ export async function checkNodes(
   address: ParsedCluster,
   options: StorageOptions,
 ): Promise<string[]> {
-  using cluster = await openNodes(address, options);
+  using cluster = new Cluster({ ...address, password: await passwordOf(options) });
   const standings = await standingsOf(cluster, cluster.nodes);
   const most = Math.max(1, ...standings.map((each) => each?.number ?? 0));
   const leading = standings.filter((each) => each?.number === most);

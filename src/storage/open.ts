@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { type Database, DatabaseUnusable, type Source } from './database.ts';
 import type { Location, ParsedCluster } from './location.ts';
 import { lastNumber } from './numbers.ts';
-import { Cluster } from './rqlite/cluster.ts';
 import { openRqlite } from './rqlite/engine.ts';
 import { migrate, refuseUnfinished } from './schema/migrations.ts';
 import { openSqlite } from './sqlite/engine.ts';
@@ -73,11 +72,6 @@ export async function openToExport(options: StorageOptions): Promise<Source & As
   }
 }
 
-/** Opens the nodes of a cluster, to compare them. */
-export async function openNodes(cluster: ParsedCluster, options: StorageOptions): Promise<Cluster> {
-  return new Cluster({ ...cluster, password: await passwordOf(options) });
-}
-
 /** Opens an existing file. Rejects with {@link DatabaseUnusable}, also if there is none. */
 export async function openFile(use: keyof typeof OPENERS, path: string) {
   const file = await OPENERS[use](path);
@@ -120,7 +114,8 @@ async function openCluster(
   }
 }
 
-async function passwordOf({ dbPassword, dbPasswordFile: file }: StorageOptions) {
+/** Resolves with the password of the cluster's user, if there is one. */
+export async function passwordOf({ dbPassword, dbPasswordFile: file }: StorageOptions) {
   if (file === undefined) return dbPassword;
   try {
     return (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
