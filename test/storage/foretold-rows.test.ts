@@ -3,6 +3,6 @@
 import { test } from 'node:test';
 import { foretellLinks, foretellWrites } from './foretold-rows.ts';
 
-test('foretold rows: random batches of all kinds of writes', (t) => foretellWrites(t, 40));
+test('foretold rows: random batches of all kinds of writes', (t) => foretellWrites(t, 20));
 
-test('foretold rows: random batches of writes with links', (t) => foretellLinks(t, 8));
+test('foretold rows: random batches of writes with links', (t) => foretellLinks(t, 4));

@@ -6,10 +6,10 @@ import { startStandIn } from '../../support/rqlite-stand-in.ts';
 import { startService } from '../../support/service.ts';
 
 test('lists: random parameters, as in a model (the database of the tests)', async (t) => {
-  await playListGames(await startService(t), 50);
+  await playListGames(await startService(t), 30);
 });
 
 test('lists: random parameters, as in a model (the stand-in of a cluster)', async (t) => {
   const { nodes } = await startStandIn(t);
-  await playListGames(await startService(t, { db: clusterAddress(nodes) }), 20);
+  await playListGames(await startService(t, { db: clusterAddress(nodes) }), 12);
 });

@@ -4,4 +4,4 @@ import { test } from 'node:test';
 import { playRounds } from '../../support/model-games.ts';
 
 test('model: random operations, with a restart', (t) =>
-  playRounds(t, { seed: 16, operations: 500, rounds: 2 }));
+  playRounds(t, { seed: 16, operations: 300, rounds: 2 }));
