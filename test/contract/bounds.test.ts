@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { operations } from '../../src/contract/generated.js';
 import { parseJson } from '../../src/http/body/json.ts';
 import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
+import { RESOURCES } from '../../src/resources/resources.ts';
 import { MAX_KEY } from '../../src/storage/lists/request.ts';
 import { at, IGNORED, resolve } from '../support/contract.ts';
 
@@ -183,12 +184,13 @@ test('bounds: lines of records and idempotency keys', () => {
   const pattern = '^(?:[A-Za-z0-9._~:+/=-]{1,128}|"[A-Za-z0-9._~:+/=-]{1,128}")$';
   assert.deepEqual(rulesAt('/components/parameters/IdempotencyKey/schema'), { pattern });
   const creations = operations.filter(({ body }) => body?.lines);
+  const labels = RESOURCES.map(({ label }) => label);
   assert.deepEqual(
-    creations.map(({ id }) => id),
-    ['createNote', 'createComment', 'createTag'],
+    creations.map(({ id }) => id).sort(),
+    labels.map((label) => `create${label}`).sort(),
   );
-  for (const name of ['NoteLines', 'CommentLines', 'TagLines'])
-    assert.deepEqual(rulesAt(`/components/schemas/${name}`), { minItems: 1, maxItems: 500 });
+  for (const label of labels)
+    assert.deepEqual(rulesAt(`/components/schemas/${label}Lines`), { minItems: 1, maxItems: 500 });
 });
 
 test('bounds: an integer that is written as a float is refused in every member', () => {

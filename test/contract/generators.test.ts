@@ -30,7 +30,7 @@ test('generators: no value of an enumeration is empty, because constants are nam
 
 test('generators: a value whose name constants of some languages have already gets another', () => {
   const named = places.filter(([, { enum: values }]) => Object(values).includes?.('name'));
-  assert.equal(named.length, 2);
+  assert.ok(named.length >= 2);
   for (const [pointer, { enum: values, 'x-enum-varnames': names }] of named) {
     assert.equal((names as string[]).length, (values as string[]).length, pointer);
     assert.ok(!(names as string[]).includes('name'), pointer);

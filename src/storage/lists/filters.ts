@@ -74,9 +74,10 @@ function matchFilter(table: string): Filter {
   };
 }
 
-function equal({ table }: Resource, name: string): Filter {
+function equal({ table, fields }: Resource, name: string): Filter {
+  const isBoolean = fields[name]?.type === 'boolean';
   return {
-    value: (parameters) => parameters[name],
+    value: ({ [name]: sent }) => (isBoolean && sent !== undefined ? sent === 'true' : sent),
     condition: (_, value) => `${table}.${name} = ${value()}`,
     readsRecord: true,
     isSlow: () => false,
