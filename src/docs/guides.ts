@@ -20,6 +20,7 @@ const DESCRIPTIONS = {
   cluster: 'Data on several machines, with rqlite.',
   threads: 'Six demonstrations of threads at work.',
   'testing-clients': 'The service in your tests.',
+  changing: 'Recipes: a field, a filter, an operation, an option.',
   benchmarks: 'The speed, compared with others.',
   releasing: 'Tests, dependencies, release steps.',
 };

@@ -1,8 +1,10 @@
 // A copy of the project, in which a test changes files.
 import assert from 'node:assert/strict';
-import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { type Ends, temporaryFolder } from './engine.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -30,6 +32,7 @@ export class ProjectCopy {
   }
 
   write(file: string, text: string): void {
+    mkdirSync(dirname(this.path(file)), { recursive: true });
     writeFileSync(this.path(file), text);
   }
 
@@ -51,5 +54,21 @@ export class ProjectCopy {
   takeBuilt(...names: readonly string[]): void {
     for (const name of names)
       cpSync(join(ROOT, 'dist', name), this.path(join('dist', name)), { recursive: true });
+  }
+
+  /** Runs a program in the copy; rejects if it fails. Within a test, Node would run no others. */
+  async run(program: string, ...args: string[]): Promise<string> {
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    return (await promisify(execFile)(program, args, { cwd: this.folder, env })).stdout;
+  }
+
+  /** Runs tests of the build of this project on that of the copy; resolves with what failed. */
+  async failuresOf(names: readonly string[]): Promise<string[]> {
+    this.takeBuilt('test');
+    const tests = names.map((name) => `dist/test/${name}.test.js`);
+    const args = ['--test', '--test-reporter=tap', ...tests];
+    const stdout = await this.run(process.execPath, ...args).catch((error) => error.stdout);
+    assert.match(stdout, /^# pass \d\d/m);
+    return stdout.split('\n').filter((line: string) => /^ *not ok|error:/.test(line));
   }
 }
