@@ -15,16 +15,14 @@ import { HTTP_LIMITS } from './http/limits.ts';
 import type { Bases } from './http/paths.ts';
 import { type Problem, unavailable } from './http/problem.ts';
 import { HttpServer } from './http/server.ts';
+import { lists } from './lists/feature.ts';
 import { requestLog } from './log/feature.ts';
 import type { Log } from './log/log.ts';
 import { metrics } from './metrics/feature.ts';
-import type { Meters } from './metrics/metrics.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import { createSocket } from './processes/socket-path.ts';
-import type { Resource } from './resources/resource.ts';
-import { RESOURCES } from './resources/resources.ts';
-import { noteTagRoutes } from './routes/note-tags.ts';
-import { recordRoutes } from './routes/records.ts';
+import { records } from './records/feature.ts';
+import { search } from './search/feature.ts';
 import { QueueFull } from './storage/batches/batcher.ts';
 import { FreshMemory } from './storage/batches/fresh-memory.ts';
 import { type CommitObserver, createWriter } from './storage/batches/writer.ts';
@@ -33,15 +31,10 @@ import {
   DatabaseFull,
   DatabaseUnavailable,
   DatabaseUncertain,
-  ReadTooSlow,
 } from './storage/database.ts';
-import { IndexBehind, IndexFull, SearchIndexes } from './storage/index/search-index.ts';
-import { Pages } from './storage/lists/pages.ts';
-import { SlowReads, WaitedTooLong } from './storage/lists/slow-reads.ts';
 import { openStorage } from './storage/open.ts';
-import { createNoteTags } from './storage/records/note-tags.ts';
-import { Table } from './storage/records/table.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
+import { tags } from './tags/feature.ts';
 
 /** The service while it runs. */
 export interface App {
@@ -170,12 +163,17 @@ function createFeatures(
   const observers: CommitObserver[] = [memory];
   const write = createWriter(database, observers, meters?.write);
   const core: Core = { database, memory, write, isStopping };
+  const searched = search(core);
+  const listed = lists(core, meters, searched.indexes);
   const features: readonly Feature[] = [
     { readings: coreReadings(memory, db) },
     demonstrations(maxThreads),
     health(core),
     ownKey(keys),
-    records(core, meters),
+    records(core, meters, listed.pages),
+    listed,
+    tags(core),
+    searched,
     changes(core),
     ...(measured ? [measured] : []),
   ];
@@ -198,41 +196,8 @@ function coreReadings(memory: FreshMemory, db: Options['db']): Readings {
   };
 }
 
-/** The records, their lists, the tags on notes, and the search. */
-function records({ database, memory, write }: Core, meters: Meters | undefined): Feature {
-  const indexes = new SearchIndexes(database, write);
-  // All lists share it, so that slow reads have one limit.
-  const slow = new SlowReads(meters?.page, database.patienceMs);
-  const tables = new Map<Resource, Table>();
-  for (const resource of RESOURCES)
-    tables.set(resource, new Table(resource, database, write, { meter: meters?.read, memory }));
-  return {
-    routes: (bases) => [
-      ...[...tables].flatMap(([resource, table]) => {
-        const ownerTable = resource.owner && tables.get(resource.owner.resource);
-        const index = indexes.of(resource);
-        const pages = new Pages(resource, database, { meter: meters?.page, index, memory, slow });
-        return recordRoutes({ resource, table, pages, ownerTable, memory, bases });
-      }),
-      ...noteTagRoutes(createNoteTags(database, write)),
-    ],
-    commits: indexes,
-    toProblem(error) {
-      if (error instanceof IndexBehind)
-        return unavailable('The search index is catching up.', {}, error.retryAfterS);
-      if (error instanceof IndexFull) return unavailable(INDEX_FULL, { cause: error });
-      return undefined;
-    },
-    close: () => indexes.close(),
-  };
-}
-
-/** Shared instances: stack traces are too expensive for an overloaded service. */
+/** A shared instance: stack traces are too expensive for an overloaded service. */
 const OVERLOADED = unavailable('Too many requests are waiting.', { heldBack: true });
-const LATE = unavailable('Other searches have taken too long. Try again later.');
-const TOO_SLOW = unavailable('The list takes too long to find. Ask for less, or try again later.');
-
-const INDEX_FULL = 'The disk is full: the search index cannot follow the notes; other reads go on.';
 
 const UNCERTAIN =
   'The database did not confirm this write; it may still be carried out. ' +
@@ -245,8 +210,6 @@ function problemOf(error: unknown, features: readonly Feature[]): Problem | unde
     if (problem) return problem;
   }
   if (error instanceof QueueFull) return OVERLOADED;
-  if (error instanceof WaitedTooLong) return LATE;
-  if (error instanceof ReadTooSlow) return TOO_SLOW;
   if (error instanceof DatabaseUncertain) return unavailable(UNCERTAIN, { cause: error });
   if (error instanceof DatabaseFull)
     return unavailable('The disk is full: writes are refused, reads go on.', { cause: error });

@@ -1,43 +1,12 @@
-// The tags on notes: each at its path, and in the bodies of notes.
-import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
+// The tags in the bodies of notes.
+import { validationFailed } from '../contract/endpoint.ts';
 import { MAX_BULK_TAGS } from '../contract/generated.js';
 import type { BodyFormat } from '../http/body/formats.ts';
-import { type Ids, notFound } from '../http/paths.ts';
-import { Problem, type Violation } from '../http/problem.ts';
-import type { Reply } from '../http/reply.ts';
-import type { Route } from '../http/route.ts';
+import type { Violation } from '../http/problem.ts';
 import { notes } from '../resources/notes.ts';
 import type { Members, Resource } from '../resources/resource.ts';
 import type { RowTag } from '../storage/batches/writer.ts';
-import type { NoteTags } from '../storage/records/note-tags.ts';
 import type { UnknownTags } from '../storage/records/tagged-notes.ts';
-
-/** Returns the routes of the tags on a note. */
-export function noteTagRoutes(noteTags: NoteTags): Route[] {
-  const path = '/notes/{note_id}/tags/{tag_id}';
-  return [
-    endpoint<Ids>('PUT', path, (input) => perform('add', input)),
-    endpoint<Ids>('DELETE', path, (input) => perform('remove', input)),
-  ];
-
-  async function perform(
-    method: 'add' | 'remove',
-    { parameters, headers, call }: Input<Ids, unknown>,
-  ): Promise<Reply> {
-    const { note_id = 0, tag_id = 0 } = parameters;
-    // There is no entity tag to match. But a missing record takes precedence (RFC 9110, 13.2.1).
-    const isRefused = headers['if-match'] !== undefined;
-    const before = await noteTags[isRefused ? 'read' : method]([note_id, tag_id]);
-    const [note, tag] = call.pathValues;
-    if (before === 'no note') throw notFound('Note', note);
-    if (before === 'no tag') throw notFound('Tag', tag);
-    if (method === 'remove' && before === 'untagged')
-      throw new Problem('not-found', `Note ${note} has no tag ${tag}.`);
-    if (isRefused)
-      throw new Problem('precondition-failed', 'A tag on a note has no entity tag to match.');
-    return { status: 204 };
-  }
-}
 
 /** A list of ids or names in a body; null counts as not given. */
 type TagList = readonly (number | string)[] | null | undefined;

@@ -2,18 +2,18 @@
 import { createHash, hash } from 'node:crypto';
 import { endpoint, type Input } from '../contract/endpoint.ts';
 import { JSON_LINES } from '../http/body/media-type.ts';
-import { basePath, fillTemplate, type Ids, notFound } from '../http/paths.ts';
+import { type Bases, basePath, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply, type WrittenIds } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import { type Members, patchOf, valuesOf } from '../resources/resource.ts';
+import { type Members, patchOf, type Resource, valuesOf } from '../resources/resource.ts';
 import type { Values } from '../storage/batches/writer.ts';
+import type { Pages } from '../storage/lists/pages.ts';
 import type { Once } from '../storage/records/compound-writes.ts';
 import { type Condition, satisfies } from '../storage/records/condition.ts';
 import type { Choice } from '../storage/records/members.ts';
 import type { Table } from '../storage/records/table.ts';
 import type { Created, Stored } from '../storage/records/writes.ts';
-import { type Listed, listRoutes } from './lists.ts';
 import { checkTags, tagsIn } from './note-tags.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
 
@@ -28,9 +28,13 @@ type ChangeInput = Input<Ids, Members>;
 type ReadInput = Input<Ids & Partial<Choice>, unknown>;
 
 /** A resource, and what its routes work with. */
-interface Served extends Listed {
+interface Served {
+  readonly resource: Resource;
   readonly table: Table;
   readonly ownerTable: Table | undefined;
+  /** Reads records with other members; without it, records have only their own. */
+  readonly pages: Pick<Pages, 'read'> | undefined;
+  readonly bases: Bases;
 }
 
 /** Returns the routes of a resource. */
@@ -39,7 +43,6 @@ export function recordRoutes(served: Served): Route[] {
   const { path, idParameter } = served.resource;
   const recordPath = `${path}/{${idParameter}}`;
   return [
-    ...listRoutes(served),
     endpoint('POST', path, (input: RecordInput) => records.create(input)),
     endpoint('GET', recordPath, (input: ReadInput) => records.read(input)),
     endpoint('PUT', recordPath, (input: ChangeInput) =>
@@ -98,10 +101,12 @@ class Records {
   /** Returns the record at once if it is in memory: a promise would cost more time. */
   read(input: ReadInput): Reply | Promise<Reply> {
     const { fields = [], include = [] } = input.parameters;
+    const { pages } = this.#served;
     const hasChoice = fields.length > 0 || include.length > 0;
-    const record = hasChoice
-      ? this.#findWith({ fields, include }, input.parameters)
-      : this.#find(input.parameters);
+    const record =
+      pages && hasChoice
+        ? this.#findWith(pages, { fields, include }, input.parameters)
+        : this.#find(input.parameters);
     if (!(record instanceof Promise)) return this.#answer(input, record);
     return record.then((found) => this.#answer(input, found));
   }
@@ -147,9 +152,13 @@ class Records {
   }
 
   /** Finds a record with other members; its tag is that of a list if others can change them. */
-  async #findWith(choice: Choice, ids: Ids): Promise<Stored | undefined> {
+  async #findWith(
+    pages: Pick<Pages, 'read'>,
+    choice: Choice,
+    ids: Ids,
+  ): Promise<Stored | undefined> {
     const [id, owner] = [this.#id(ids), this.#ownerId(ids)];
-    const page = await this.#served.pages.read({ limit: 1, id, owner, ...choice });
+    const page = await pages.read({ limit: 1, id, owner, ...choice });
     return page?.items ? { text: String(page.items), tag: page.tag } : undefined;
   }
 

@@ -1,0 +1,22 @@
+// The search in texts: its index follows the log of changes.
+import type { Core, Feature } from '../feature.ts';
+import { unavailable } from '../http/problem.ts';
+import { IndexBehind, IndexFull, SearchIndexes } from '../storage/index/search-index.ts';
+
+const FULL = 'The disk is full: the search index cannot follow the notes; other reads go on.';
+
+/** The indexes; lists with a search wait until that of their resource has caught up. */
+export function search({ database, write }: Core) {
+  const indexes = new SearchIndexes(database, write);
+  return {
+    indexes,
+    commits: indexes,
+    toProblem(error) {
+      if (error instanceof IndexBehind)
+        return unavailable('The search index is catching up.', {}, error.retryAfterS);
+      if (error instanceof IndexFull) return unavailable(FULL, { cause: error });
+      return undefined;
+    },
+    close: () => indexes.close(),
+  } satisfies Feature & { indexes: SearchIndexes };
+}
