@@ -22,6 +22,7 @@ import { metrics } from './metrics/feature.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import { createSocket } from './processes/socket-path.ts';
 import { records } from './records/feature.ts';
+import { retries } from './retries/feature.ts';
 import { search } from './search/feature.ts';
 import { QueueFull } from './storage/batches/batcher.ts';
 import { FreshMemory } from './storage/batches/fresh-memory.ts';
@@ -170,6 +171,7 @@ function createFeatures(
     demonstrations(maxThreads),
     health(core),
     ownKey(keys),
+    retries(),
     records(core, meters, listed.pages),
     listed,
     tags(core),

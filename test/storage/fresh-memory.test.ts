@@ -23,7 +23,7 @@ function startMemory(maxBytes = 1_000_000) {
   function commit(changes: readonly Change[] | undefined, steps = 1): void {
     memory.begin();
     database.revision = (database.revision ?? 0) + steps;
-    memory.end([], changes);
+    memory.end({ changes });
   }
   return { memory, database, keep, commit, find: (key: number) => memory.find('notes', key) };
 }
@@ -135,7 +135,7 @@ test('memory: neither used nor emptied while an ended transaction has not return
   database.revision = 2;
   assert.equal(await find(1), undefined);
   keep(3);
-  memory.end([], [['notes', 1, NEW]]);
+  memory.end({ changes: [['notes', 1, NEW]] });
   assert.deepEqual(await Promise.all([1, 3].map(find)), [NEW, undefined]);
 });
 

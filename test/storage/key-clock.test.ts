@@ -7,14 +7,14 @@ const DAY_MS = 86_400_000;
 
 test('keys: a clock that is set during a transaction is corrected in the next one', (t) => {
   const clock = new KeyClock();
-  assert.deepEqual(clock.corrections(), []);
+  assert.deepEqual(clock.begin(), []);
   const { now } = Date;
   t.mock.method(Date, 'now', () => now() + DAY_MS);
-  clock.accept();
-  const [correction] = clock.corrections();
+  clock.end({ isDurable: true });
+  const [correction] = clock.begin();
   assert.ok(Math.abs(Number(correction?.parameter) - DAY_MS) < 10_000);
-  // The transaction may have failed.
-  assert.equal(clock.corrections().length, 1);
-  clock.accept();
-  assert.deepEqual(clock.corrections(), []);
+  clock.end({ isDurable: false });
+  assert.equal(clock.begin().length, 1);
+  clock.end({ isDurable: true });
+  assert.deepEqual(clock.begin(), []);
 });

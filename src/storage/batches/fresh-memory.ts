@@ -100,13 +100,13 @@ export class FreshMemory {
   }
 
   /** Must be called before a transaction of this process, and {@link end} after it. */
-  begin(): void {
+  begin(): undefined {
     this.#before = this.check();
     this.#isCommitting = true;
   }
 
   /** Takes the changes of a transaction: [] if perhaps none was made, undefined if unknown. */
-  end(_: unknown, changes: readonly Change[] | undefined): void {
+  end({ changes }: { readonly changes: readonly Change[] | undefined }): void {
     this.#isCommitting = false;
     if (this.#before !== undefined) this.#advance(this.#before, changes);
   }

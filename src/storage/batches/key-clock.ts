@@ -1,5 +1,6 @@
 // Notices when the clock is set forward, which would make the keys of all requests look old.
 import type { Statement } from '../database.ts';
+import type { Commit, CommitObserver } from './writer.ts';
 
 /** The table of the keys of requests that must not be carried out twice, and of their answers. */
 export const ANSWERS = 'notes_server_answers';
@@ -7,13 +8,13 @@ export const ANSWERS = 'notes_server_answers';
 /** The clock and the monotonic clock of a machine drift apart by less between two writes. */
 const MIN_JUMP_MS = 60_000;
 
-/** Compares the two clocks. */
-export class KeyClock {
+/** Compares the two clocks before each transaction. */
+export class KeyClock implements CommitObserver {
   #leadMs = readLeadMs();
   #measuredMs = this.#leadMs;
 
-  /** Returns what the next transaction must begin with. */
-  corrections(): Statement[] {
+  /** Returns the correction of all keys, if one is needed. */
+  begin(): readonly Statement[] {
     this.#measuredMs = readLeadMs();
     const jumpMs = Math.round(this.#measuredMs - this.#leadMs);
     if (jumpMs < MIN_JUMP_MS) return [];
@@ -21,10 +22,9 @@ export class KeyClock {
     return [{ sql, parameter: JSON.stringify(jumpMs) }];
   }
 
-  /** Must be called when it is durable. */
-  accept(): void {
+  end({ isDurable }: Pick<Commit, 'isDurable'>): void {
     // Not measured again: the clock may have been set during the transaction.
-    this.#leadMs = this.#measuredMs;
+    if (isDurable) this.#leadMs = this.#measuredMs;
   }
 }
 

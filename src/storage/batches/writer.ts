@@ -5,7 +5,6 @@ import type { FieldValue } from '../../resources/resource.ts';
 import type { Database, Row, Statement } from '../database.ts';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from './batcher.ts';
 import type { Change } from './fresh-memory.ts';
-import { KeyClock } from './key-clock.ts';
 
 /** A row as a statement unpacks it; null stands for a value that is not given. */
 export type Values = readonly (FieldValue | null)[];
@@ -65,10 +64,18 @@ const MAX_SIZE = 0.75 * BATCH_LIMITS.batchSize;
 
 /** Observes the transactions of a writer. */
 export interface CommitObserver {
-  /** Called right before a transaction. */
-  begin?(): void;
-  /** Called after it, also if it failed; `changes` is undefined if its changes are unknown. */
-  end(runs: readonly Run[], changes: readonly Change[] | undefined): void;
+  /** Called right before a transaction; may return statements that precede those of the runs. */
+  begin?(): readonly Statement[] | undefined;
+  /** Called after it. A failed transaction may have been committed, too. */
+  end(commit: Commit): void;
+}
+
+/** A transaction that has ended. */
+export interface Commit {
+  readonly runs: readonly Run[];
+  /** Undefined if they are unknown. */
+  readonly changes: readonly Change[] | undefined;
+  readonly isDurable: boolean;
 }
 
 /** Returns the writer of `database`, which rejects as the batcher does. Observers may be added. */
@@ -77,7 +84,6 @@ export function createWriter(
   observers: readonly CommitObserver[] = [],
   meter?: BatchMeter,
 ): Write {
-  const clock = new KeyClock();
   const writer = randomUUID();
   let batches = 0;
 
@@ -86,14 +92,14 @@ export function createWriter(
     const batchId = `${writer}-${batches}`;
     const now = Date.now();
     const runs = inRuns(items);
-    const statements = clock.corrections();
+    const statements = observers.flatMap((each) => each.begin?.() ?? []);
     let next = statements.length;
     for (const run of runs) addStatements(statements, run, now);
     let changes: readonly Change[] | undefined;
-    for (const each of observers) each.begin?.();
+    let isDurable = false;
     try {
       const all = await database.transact(batchId, statements);
-      clock.accept();
+      isDurable = true;
       const outcomes: unknown[] = [];
       for (const { kind, writes } of runs) {
         const rows: Record<string, readonly Row[]> = {};
@@ -106,8 +112,7 @@ export function createWriter(
       changes = changesOf(items, outcomes);
       return outcomes;
     } finally {
-      // A failed transaction may have been committed, too.
-      for (const each of observers) each.end(runs, changes);
+      for (const each of observers) each.end({ runs, changes, isDurable });
     }
   }
 

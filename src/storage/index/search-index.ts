@@ -9,7 +9,7 @@
 import type { Resource, Searchable } from '../../resources/resource.ts';
 import { SEARCHABLE } from '../../resources/resources.ts';
 import { Batcher } from '../batches/batcher.ts';
-import type { CommitObserver, Run, Write } from '../batches/writer.ts';
+import type { Commit, CommitObserver, Run, Write } from '../batches/writer.ts';
 import { type Database, DatabaseFull, StorageError } from '../database.ts';
 import {
   createIndexKinds,
@@ -74,7 +74,7 @@ export class SearchIndexes implements CommitObserver {
     return this.#indexes.get(resource);
   }
 
-  end(runs: readonly Run[]): void {
+  end({ runs }: Commit): void {
     for (const index of this.#indexes.values()) index.noticeWrites(runs);
   }
 
