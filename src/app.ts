@@ -18,23 +18,23 @@ import { HttpServer } from './http/server.ts';
 import { lists } from './lists/feature.ts';
 import { requestLog } from './log/feature.ts';
 import type { Log } from './log/log.ts';
+import { FreshMemory } from './memory/fresh-memory.ts';
 import { metrics } from './metrics/feature.ts';
+import { openStorage } from './open.ts';
 import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
 import { createSocket } from './processes/socket-path.ts';
 import { records } from './records/feature.ts';
 import { retries } from './retries/feature.ts';
 import { search } from './search/feature.ts';
-import { QueueFull } from './storage/batches/batcher.ts';
-import { FreshMemory } from './storage/batches/fresh-memory.ts';
-import { type CommitObserver, createWriter } from './storage/batches/writer.ts';
+import { QueueFull } from './storage/batcher.ts';
 import {
   DatabaseDamaged,
   DatabaseFull,
   DatabaseUnavailable,
   DatabaseUncertain,
 } from './storage/database.ts';
-import { openStorage } from './storage/open.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
+import { type CommitObserver, createWriter } from './storage/writer.ts';
 import { tags } from './tags/feature.ts';
 
 /** The service while it runs. */
@@ -66,7 +66,7 @@ export async function startApp(options: Options, log: Log, siblings = NO_SIBLING
     requestLog(log, (sender, key) =>
       key === undefined ? addressOf(sender, trustProxy) : `key ${key}`,
     ),
-    ...createFeatures({ database, memory, isStopping: () => isStopping }, options, siblings, keys),
+    ...createFeatures({ database, isStopping: () => isStopping }, memory, options, siblings, keys),
   ];
   const serving = serve(features, options, siblings, keys, memory);
 
@@ -150,7 +150,8 @@ async function serve(
 
 /** Returns the features that need the core, in the order in which they close. */
 function createFeatures(
-  { database, memory, isStopping }: Omit<Core, 'write'>,
+  { database, isStopping }: Pick<Core, 'database' | 'isStopping'>,
+  memory: FreshMemory,
   { db, maxThreads, noMetrics }: Options,
   { shareMetrics }: Siblings,
   keys: Keys | undefined,
@@ -163,16 +164,16 @@ function createFeatures(
   const meters = measured?.meters;
   const observers: CommitObserver[] = [memory];
   const write = createWriter(database, observers, meters?.write);
-  const core: Core = { database, memory, write, isStopping };
+  const core: Core = { database, memory, write, meters, isStopping };
   const searched = search(core);
-  const listed = lists(core, meters, searched.indexes);
+  const listed = lists(core, searched.indexes);
   const features: readonly Feature[] = [
     { readings: coreReadings(memory, db) },
     demonstrations(maxThreads),
     health(core),
     ownKey(keys),
     retries(),
-    records(core, meters, listed.pages),
+    records(core, listed.readChosen),
     listed,
     tags(core),
     searched,

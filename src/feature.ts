@@ -4,15 +4,19 @@ import type { Ending, Sender } from './http/exchange.ts';
 import type { Bases } from './http/paths.ts';
 import type { Problem } from './http/problem.ts';
 import type { Route } from './http/route.ts';
-import type { FreshMemory } from './storage/batches/fresh-memory.ts';
-import type { CommitObserver, Write } from './storage/batches/writer.ts';
+import type { BatchMeter } from './storage/batcher.ts';
 import type { Database } from './storage/database.ts';
+import type { CommitObserver, Memory, Write } from './storage/writer.ts';
+
+/** Who measures the batches of each kind. */
+export type Meters = Readonly<Record<'read' | 'page' | 'write', BatchMeter>>;
 
 /** What the core gives to features. */
 export interface Core {
   readonly database: Database;
-  readonly memory: FreshMemory;
+  readonly memory: Memory;
   readonly write: Write;
+  readonly meters: Meters | undefined;
   readonly isStopping: () => boolean;
 }
 

@@ -133,7 +133,7 @@ async function start(options: Options, log: Log) {
     options.processes === 1
       ? (await import('./app.ts')).startApp
       : (await import('./processes/supervisor.ts')).startSupervisor;
-  const { isInUse } = await import('./storage/sqlite/existing.ts');
+  const { isInUse } = await import('./commands/existing.ts');
   if (options.db.kind === 'file' && (await isInUse(options.db.name)))
     log.write('warn', 'another process uses the database', { file: options.db.name });
   if (options.socket !== undefined) await checkSocketPath(options.socket);

@@ -1,9 +1,10 @@
 // The log of changes, as clients follow it: what has changed after a cursor.
+
+import { membersIn, membersSql } from '../records/members.ts';
 import { type Resource, textFieldsOf, typeOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';
 import { CHANGES, KEPT_CHANGES, LAST_NUMBER, timeSql } from '../storage/numbers.ts';
-import { membersIn, membersSql } from '../storage/records/members.ts';
 
 /** A place in the log. */
 export interface Cursor {

@@ -1,7 +1,7 @@
 // Tells followers of the log when there is something new; looks only while somebody follows.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { waitWithin } from '../bounded-wait.ts';
-import { Batcher } from '../storage/batches/batcher.ts';
+import { Batcher } from '../storage/batcher.ts';
 import type { Database } from '../storage/database.ts';
 import {
   type Changes,

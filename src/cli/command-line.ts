@@ -1,5 +1,5 @@
 // Parses the command line: the options of the service, or a sub-command with its operand.
-import type { StorageOptions } from '../storage/open.ts';
+import type { StorageOptions } from '../open.ts';
 import { suggestion } from '../suggestion.ts';
 import { type FlagValues, parseArguments, quote, UsageError } from './arguments.ts';
 import { type Input, SUB_COMMANDS, type SubCommand } from './commands.ts';

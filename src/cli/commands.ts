@@ -1,7 +1,7 @@
 // The table of the sub-commands. Each loads the file that carries it out only when it is used.
 import { fstatSync } from 'node:fs';
 import type { Screen } from '../commands/progress.ts';
-import type { StorageOptions } from '../storage/open.ts';
+import type { StorageOptions } from '../open.ts';
 import { type Flag, type FlagValues, UsageError } from './arguments.ts';
 import { OPTIONS } from './option-table.ts';
 

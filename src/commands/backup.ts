@@ -1,7 +1,7 @@
 // The command `backup`: copies a database file while a service may use it.
 import { stat } from 'node:fs/promises';
 import { DatabaseDamaged, type Source } from '../storage/database.ts';
-import { openFile } from '../storage/open.ts';
+import { openFile } from './open.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { writeWhole } from './whole-file.ts';
 

@@ -1,13 +1,14 @@
 // The command `check` for a cluster: compares the data of the nodes with each other.
+
+import { passwordOf, type StorageOptions } from '../open.ts';
 import { keysOf, type Relation, rowColumnsOf, typeOf } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
+import { Batches, REMEDY, type Standing, type Standings } from '../rqlite/batches.ts';
+import { Cluster } from '../rqlite/cluster.ts';
+import { toStep } from '../rqlite/engine.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import type { ParsedCluster } from '../storage/location.ts';
 import { CHANGE_COLUMNS } from '../storage/numbers.ts';
-import { passwordOf, type StorageOptions } from '../storage/open.ts';
-import { Batches, REMEDY, type Standing, type Standings } from '../storage/rqlite/batches.ts';
-import { Cluster } from '../storage/rqlite/cluster.ts';
-import { toStep } from '../storage/rqlite/engine.ts';
 import { isOnPage, LOWEST, pagesOf, type RowRange } from './pages.ts';
 
 const MAX_FAULTS = 25;

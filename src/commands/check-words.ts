@@ -1,8 +1,8 @@
 // Compares a search index with the texts: indexes part after part again, in a temporary table.
 import { rowColumnsOf, type Searchable, searchedFieldsOf } from '../resources/resource.ts';
+import { isOfTextsSql, stateOf, stateSql } from '../search/steps.ts';
 import { indexedText } from '../search/words.ts';
 import type { Source, Statement } from '../storage/database.ts';
-import { isOfTextsSql, stateOf, stateSql } from '../storage/index/steps.ts';
 import { CHANGES } from '../storage/numbers.ts';
 import { isOnPage, pagesOf, type RowRange } from './pages.ts';
 

@@ -1,4 +1,5 @@
 // The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
+
 import {
   BLOCK_BITS,
   type BlockCounts,
@@ -12,7 +13,6 @@ import {
 import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
-import { openFile } from '../storage/open.ts';
 import {
   isUnfinished,
   namesMissingIn,
@@ -20,8 +20,9 @@ import {
   storedSchema,
   UNFINISHED_IMPORT,
 } from '../storage/schema/migrations.ts';
-import { isAtRest } from '../storage/sqlite/existing.ts';
 import { findWordFaults } from './check-words.ts';
+import { isAtRest } from './existing.ts';
+import { openFile } from './open.ts';
 
 const MAX_FAULTS = 25;
 

@@ -1,11 +1,13 @@
 // The command `export`: writes all records as JSON lines, to a file or to the output.
+
+import type { StorageOptions } from '../open.ts';
+import { membersSql, ownMembers } from '../records/members.ts';
 import { keysOf, type Relation, typeOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { timeSql } from '../storage/numbers.ts';
-import { openToExport, type StorageOptions } from '../storage/open.ts';
-import { membersSql, ownMembers } from '../storage/records/members.ts';
 import { endLine, headLine } from './export-format.ts';
+import { openToExport } from './open.ts';
 import { countsOf, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type Screen } from './progress.ts';
 import { writeWhole } from './whole-file.ts';

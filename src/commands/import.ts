@@ -1,11 +1,11 @@
 // The command `import`: fills an empty database with the records of an export.
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { openStorage, type StorageOptions } from '../open.ts';
 import { keysOf, type Relation } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES, SEARCHABLE } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { EMPTY_LOG, LAST_NUMBER, renewGeneration } from '../storage/numbers.ts';
-import { openStorage, type StorageOptions } from '../storage/open.ts';
 import { isUnfinished, MARK_UNFINISHED, REMOVE_MARK } from '../storage/schema/migrations.ts';
 import { queryForUniqueness } from './check.ts';
 import { wordsInsertion } from './check-words.ts';

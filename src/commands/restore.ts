@@ -5,11 +5,11 @@ import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { renewGeneration } from '../storage/numbers.ts';
-import { openFile } from '../storage/open.ts';
-import { lockToReplace } from '../storage/sqlite/existing.ts';
 import { auxiliaryPaths, freePath } from '../storage/sqlite/files.ts';
 import { writeSnapshot } from './backup.ts';
 import { checkFile } from './check.ts';
+import { lockToReplace } from './existing.ts';
+import { openFile } from './open.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { isPresent, type WholeFile, writeWhole } from './whole-file.ts';
 

@@ -2,7 +2,7 @@
 
 import type { Readings, Series } from '../feature.ts';
 import type { Ending } from '../http/exchange.ts';
-import type { BatchMeter } from '../storage/batches/batcher.ts';
+import type { BatchMeter } from '../storage/batcher.ts';
 import { readVersion } from '../version.ts';
 import { measureProcess } from './process.ts';
 import {
@@ -34,9 +34,6 @@ export interface MetricSources {
   readonly keys: () => readonly string[];
   readonly readings: () => Readings;
 }
-
-/** Who reports the batches of each kind. */
-export type Meters = Metrics['meters'];
 
 /** The metrics of the service, counted from the moment of construction. */
 export class Metrics {

@@ -4,7 +4,7 @@
 import type { KeyEntry } from '../guards/key-file.ts';
 import { LocalRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
 import type { ShareMetrics, Snapshot } from '../metrics/snapshot.ts';
-import { Batcher } from '../storage/batches/batcher.ts';
+import { Batcher } from '../storage/batcher.ts';
 import type { Database } from '../storage/database.ts';
 import { Channel, type Port } from './channel.ts';
 import { WriteLease } from './lease.ts';

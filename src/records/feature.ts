@@ -1,17 +1,14 @@
 // The records of all resources: creating, reading, replacing, patching and deleting single ones.
 import type { Core, Feature } from '../feature.ts';
-import type { Meters } from '../metrics/metrics.ts';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
-import { recordRoutes } from '../routes/records.ts';
-import type { Pages } from '../storage/lists/pages.ts';
-import { Table } from '../storage/records/table.ts';
+import { type ReadChosen, recordRoutes } from './route.ts';
+import { Table } from './table.ts';
 
-/** The records; `pages` read those with other members than their own. */
+/** The records; without `readChosen`, they have only their own members. */
 export function records(
-  { database, memory, write }: Core,
-  meters?: Meters,
-  pages?: ReadonlyMap<Resource, Pages>,
+  { database, memory, write, meters }: Core,
+  readChosen?: ReadChosen,
 ): Feature {
   const tables = new Map<Resource, Table>();
   for (const resource of RESOURCES)
@@ -20,7 +17,7 @@ export function records(
     routes: (bases) =>
       [...tables].flatMap(([resource, table]) => {
         const ownerTable = resource.owner && tables.get(resource.owner.resource);
-        return recordRoutes({ resource, table, ownerTable, pages: pages?.get(resource), bases });
+        return recordRoutes({ resource, table, ownerTable, readChosen, bases });
       }),
   };
 }

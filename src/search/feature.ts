@@ -1,7 +1,7 @@
 // The search in texts: its index follows the log of changes.
 import type { Core, Feature } from '../feature.ts';
 import { unavailable } from '../http/problem.ts';
-import { IndexBehind, IndexFull, SearchIndexes } from '../storage/index/search-index.ts';
+import { IndexBehind, IndexFull, SearchIndexes } from './search-index.ts';
 
 const FULL = 'The disk is full: the search index cannot follow the notes; other reads go on.';
 

@@ -4,7 +4,7 @@ import type { Core, Feature } from '../feature.ts';
 import { type Ids, notFound } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
-import { createNoteTags } from '../storage/records/note-tags.ts';
+import { createNoteTags } from './note-tags.ts';
 
 /** The tags on notes, each at its path. */
 export function tags({ database, write }: Core): Feature {

@@ -5,8 +5,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { operations } from '../../src/contract/generated.js';
 import { parseJson } from '../../src/http/body/json.ts';
 import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
+import { MAX_KEY } from '../../src/lists/request.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
-import { MAX_KEY } from '../../src/storage/lists/request.ts';
 import { at, IGNORED, resolve } from '../support/contract.ts';
 
 type Schema = Readonly<Record<string, unknown>>;

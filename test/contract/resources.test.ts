@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/contract/generated.js';
+import { filtersOf } from '../../src/lists/filters.ts';
 import { counterpartOf } from '../../src/resources/note-tags.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { type Resource, rowColumnsOf } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
-import { filtersOf } from '../../src/storage/lists/filters.ts';
 import { at, resolve } from '../support/contract.ts';
 
 interface Schema {

@@ -7,7 +7,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SLOW_READ_LIMITS } from '../../src/storage/lists/slow-reads.ts';
+import { SLOW_READ_LIMITS } from '../../src/lists/slow-reads.ts';
 import { runCommand, startCommand, stop } from '../support/command.ts';
 import { clusterAddress, type Ends } from '../support/engine.ts';
 import { request } from '../support/http.ts';

@@ -3,10 +3,10 @@
 // quarter of the time.
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { FreshMemory } from '../../src/memory/fresh-memory.ts';
+import { Table } from '../../src/records/table.ts';
 import { notes } from '../../src/resources/notes.ts';
-import { FreshMemory } from '../../src/storage/batches/fresh-memory.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { Table } from '../../src/storage/records/table.ts';
 import { collectGarbage } from '../support/heap.ts';
 
 const MIB = 1_048_576;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
-import { openRqlite } from '../../src/storage/rqlite/engine.ts';
+import { openRqlite } from '../../src/rqlite/engine.ts';
 import { migrate } from '../../src/storage/schema/migrations.ts';
 import { testImports } from '../commands/import-suite.ts';
 import { testChangeLog } from '../storage/change-log-suite.ts';

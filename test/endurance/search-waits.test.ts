@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { INDEX_TIMES, IndexBehind } from '../../src/storage/index/search-index.ts';
-import { STEP_LIMITS } from '../../src/storage/index/steps.ts';
+import { INDEX_TIMES, IndexBehind } from '../../src/search/search-index.ts';
+import { STEP_LIMITS } from '../../src/search/steps.ts';
 import { change } from '../support/databases.ts';
 import { MEMORY } from '../support/engines.ts';
 import { isIndexed, manyNotes, openIndexed } from '../support/search-index.ts';

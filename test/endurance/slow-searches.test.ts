@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
+import { SLOW_READ_LIMITS } from '../../src/lists/slow-reads.ts';
 import { notes } from '../../src/resources/notes.ts';
-import { SLOW_READ_LIMITS } from '../../src/storage/lists/slow-reads.ts';
 import { maxLengthOf } from '../support/collections.ts';
 import { newFile } from '../support/databases.ts';
 import type { Answer } from '../support/http.ts';

@@ -11,11 +11,11 @@ import { OPTIONS } from '../../src/cli/option-table.ts';
 import { problems } from '../../src/contract/generated.js';
 import { MAX_NESTING_LEVELS, MAX_PARTS } from '../../src/http/body/json.ts';
 import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../src/http/limits.ts';
-import { SNIPPET_LIMITS } from '../../src/routes/snippets.ts';
-import { BATCH_LIMITS } from '../../src/storage/batches/batcher.ts';
+import { SLOW_READ_LIMITS } from '../../src/lists/slow-reads.ts';
+import { CLUSTER_LIMITS } from '../../src/rqlite/cluster.ts';
+import { SNIPPET_LIMITS } from '../../src/search/snippets.ts';
+import { BATCH_LIMITS } from '../../src/storage/batcher.ts';
 import { MAX_PAGE_BYTES } from '../../src/storage/database.ts';
-import { SLOW_READ_LIMITS } from '../../src/storage/lists/slow-reads.ts';
-import { CLUSTER_LIMITS } from '../../src/storage/rqlite/cluster.ts';
 import { newFile } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { exported, runInProcess } from '../support/in-process-command.ts';
@@ -27,6 +27,9 @@ import { until } from '../support/until.ts';
 import { codeIn, DOCUMENTS, guide, proseOf, sectionOf, tablesIn, textOf } from './documents.ts';
 
 const MAX_README_BYTES = 12_288;
+
+/** What can be read in an hour. */
+const MAX_TOUR_LINES = 2_200;
 
 /** How far the rounded length of a file may be from its real one, as a share of it. */
 const MAX_DEVIATION = 0.15;
@@ -203,6 +206,8 @@ test('metrics: the guide has exactly those of the service', async (t) => {
 test('readme: the files to read exist and are about as long', () => {
   const [files = []] = tablesIn(sectionOf(readme, 'Read it'));
   assert.equal(files.length, 13);
+  const all = files.map(([file]) => sourceAt(codeIn(file)[0] ?? '').lines.length);
+  assert.ok(all.reduce((sum, lines) => sum + lines) <= MAX_TOUR_LINES, `${all}`);
   for (const [file, lines] of files) {
     const { path, lines: real } = sourceAt(codeIn(file)[0] ?? '');
     const deviation = Math.abs(Number(lines) / real.length - 1);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BATCH_LIMITS, Batcher, QueueFull } from '../../src/storage/batches/batcher.ts';
+import { BATCH_LIMITS, Batcher, QueueFull } from '../../src/storage/batcher.ts';
 import { DatabaseUnavailable } from '../../src/storage/database.ts';
 import { until } from '../support/until.ts';
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
+import { openRqlite } from '../../src/rqlite/engine.ts';
 import { DatabaseUnavailable, DatabaseUncertain } from '../../src/storage/database.ts';
-import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { migrate } from '../../src/storage/schema/migrations.ts';
 import { limitCluster, type StandIn, startStandIn } from '../support/rqlite-stand-in.ts';
 import { plainTable } from '../support/tables.ts';

@@ -1,9 +1,9 @@
 // The tests of creations of several records and of creations with a key, for any engine.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { Values } from '../../src/storage/batches/writer.ts';
+import type { Once } from '../../src/retries/compound-writes.ts';
 import type { Database } from '../../src/storage/database.ts';
-import type { Once } from '../../src/storage/records/compound-writes.ts';
+import type { Values } from '../../src/storage/writer.ts';
 import { change, overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { type TestTable, tablesOf } from '../support/tables.ts';

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
-import { createWriter, type Values } from '../../src/storage/batches/writer.ts';
+import type { Condition } from '../../src/records/condition.ts';
+import { isNoneOf, isOneOf, NEVER } from '../../src/records/condition.ts';
+import { Table } from '../../src/records/table.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
-import type { Condition } from '../../src/storage/records/condition.ts';
-import { isNoneOf, isOneOf, NEVER } from '../../src/storage/records/condition.ts';
-import { Table } from '../../src/storage/records/table.ts';
+import { createWriter, type Values } from '../../src/storage/writer.ts';
 import { rows } from '../support/databases.ts';
 import { MEMORY } from '../support/engines.ts';
 import { linkGames, playLinkGame } from '../support/link-games.ts';

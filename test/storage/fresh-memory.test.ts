@@ -2,7 +2,8 @@
 // test sets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Change, FreshMemory, PAGES } from '../../src/storage/batches/fresh-memory.ts';
+import { FreshMemory, PAGES } from '../../src/memory/fresh-memory.ts';
+import type { Change } from '../../src/storage/writer.ts';
 
 const TEXT = { text: 'text' };
 const NEW = { text: 'new' };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SEARCHABLE } from '../../src/resources/resources.ts';
-import { createStepReader } from '../../src/storage/index/steps.ts';
+import { createStepReader } from '../../src/search/steps.ts';
 
 test('search index: other events take turns with the texts of a step', async () => {
   const text = 'lorem ipsum dolor '.repeat(220);

@@ -2,11 +2,11 @@
 // queries, and the plans of the statements are checked.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { PAGE_BATCH_LIMITS } from '../../src/lists/pages.ts';
+import type { PageRequest } from '../../src/lists/request.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { tags } from '../../src/resources/tags.ts';
-import { createWriter } from '../../src/storage/batches/writer.ts';
-import { PAGE_BATCH_LIMITS } from '../../src/storage/lists/pages.ts';
-import type { PageRequest } from '../../src/storage/lists/request.ts';
+import { createWriter } from '../../src/storage/writer.ts';
 import { overhear, withNumbers } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';

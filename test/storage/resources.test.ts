@@ -7,6 +7,7 @@ import { soundnessQueries } from '../../src/commands/check.ts';
 import { recordLines } from '../../src/commands/export.ts';
 import { readerOf, readLine, readRecord } from '../../src/commands/export-format.ts';
 import { insertion, lastIdsOf } from '../../src/commands/pages.ts';
+import { recordText } from '../../src/records/text.ts';
 import {
   type FieldValue,
   type Resource,
@@ -14,10 +15,9 @@ import {
   valuesOf,
 } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
-import { createWriter, type Values } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { CHANGE_COLUMNS } from '../../src/storage/numbers.ts';
-import { recordText } from '../../src/storage/records/text.ts';
+import { createWriter, type Values } from '../../src/storage/writer.ts';
 import { rows } from '../support/databases.ts';
 import { ENGINES, type Engine } from '../support/engines.ts';
 import { plainTable } from '../support/tables.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
-import { createWriter } from '../../src/storage/batches/writer.ts';
+import { openRqlite } from '../../src/rqlite/engine.ts';
 import {
   AnswerTooLarge,
   type Database,
@@ -12,8 +12,8 @@ import {
   DatabaseUncertain,
 } from '../../src/storage/database.ts';
 import type { ReadLevel } from '../../src/storage/location.ts';
-import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
+import { createWriter } from '../../src/storage/writer.ts';
 import { openCluster } from '../support/engines.ts';
 import { send } from '../support/http.ts';
 import { expected } from '../support/records.ts';

@@ -1,9 +1,9 @@
 // The queue of slow reads, with reads that the test holds and ends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { QueueFull } from '../../src/storage/batches/batcher.ts';
+import { SLOW_READ_LIMITS, SlowReads, WaitedTooLong } from '../../src/lists/slow-reads.ts';
+import { QueueFull } from '../../src/storage/batcher.ts';
 import { DatabaseUnavailable } from '../../src/storage/database.ts';
-import { SLOW_READ_LIMITS, SlowReads, WaitedTooLong } from '../../src/storage/lists/slow-reads.ts';
 import { setLimits } from '../support/overload.ts';
 import { until } from '../support/until.ts';
 

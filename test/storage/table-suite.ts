@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { soundnessQueries } from '../../src/commands/check.ts';
+import { PAGE_BATCH_LIMITS } from '../../src/lists/pages.ts';
+import { DEEP_OFFSET } from '../../src/lists/request.ts';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
-import { createWriter } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { PAGE_BATCH_LIMITS } from '../../src/storage/lists/pages.ts';
-import { DEEP_OFFSET } from '../../src/storage/lists/request.ts';
+import { createWriter } from '../../src/storage/writer.ts';
 import { change, overhear, rows, withNumbers } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { planOf } from '../support/plans.ts';

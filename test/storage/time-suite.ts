@@ -2,10 +2,10 @@
 // numbers, so that the bounds of some blocks exclude a range, and others are partly in it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SORT_LIMITS } from '../../src/lists/list.ts';
+import type { PageRequest } from '../../src/lists/request.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Row } from '../../src/storage/database.ts';
-import { SORT_LIMITS } from '../../src/storage/lists/list.ts';
-import type { PageRequest } from '../../src/storage/lists/request.ts';
 import { overhear, rows, withNumbers } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';

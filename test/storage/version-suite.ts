@@ -1,10 +1,10 @@
 // The tests of entity tags and of conditional writes and reads, for any engine.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createWriter } from '../../src/storage/batches/writer.ts';
+import { isNoneOf, isOneOf, NEVER } from '../../src/records/condition.ts';
+import type { Created } from '../../src/records/writes.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { isNoneOf, isOneOf, NEVER } from '../../src/storage/records/condition.ts';
-import type { Created } from '../../src/storage/records/writes.ts';
+import { createWriter } from '../../src/storage/writer.ts';
 import { change, overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { expectedText } from '../support/records.ts';

@@ -8,7 +8,7 @@ import {
   type RowSet,
   type Values,
   type WriteKind,
-} from '../../src/storage/batches/writer.ts';
+} from '../../src/storage/writer.ts';
 import { createGate } from '../support/bare-server.ts';
 import { change, openEmpty, overhear, rows } from '../support/databases.ts';
 import { until } from '../support/until.ts';

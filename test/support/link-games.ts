@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { soundnessQueries } from '../../src/commands/check.ts';
+import { isOneOf, NEVER } from '../../src/records/condition.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { tags } from '../../src/resources/tags.ts';
-import { createWriter, type RowTag } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { isOneOf, NEVER } from '../../src/storage/records/condition.ts';
-import { createNoteTags } from '../../src/storage/records/note-tags.ts';
+import { createWriter, type RowTag } from '../../src/storage/writer.ts';
+import { createNoteTags } from '../../src/tags/note-tags.ts';
 import { rows } from './databases.ts';
 import { tableOf } from './tables.ts';
 

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Cluster } from '../../src/storage/rqlite/cluster.ts';
+import { Cluster } from '../../src/rqlite/cluster.ts';
 import { until } from './until.ts';
 
 /** The path of rqlited, if the tests have one. */

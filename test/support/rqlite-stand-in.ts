@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
-import { CLUSTER_LIMITS } from '../../src/storage/rqlite/cluster.ts';
+import { CLUSTER_LIMITS } from '../../src/rqlite/cluster.ts';
 import type { Ends } from './engine.ts';
 import { until } from './until.ts';
 

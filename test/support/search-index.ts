@@ -1,10 +1,10 @@
 // Compares a search index with the texts of the notes, word by word.
 import assert from 'node:assert/strict';
 import { notes as resource } from '../../src/resources/notes.ts';
+import { INDEX_TIMES, SearchIndexes } from '../../src/search/search-index.ts';
 import { indexedText } from '../../src/search/words.ts';
-import { type CommitObserver, createWriter } from '../../src/storage/batches/writer.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { INDEX_TIMES, SearchIndexes } from '../../src/storage/index/search-index.ts';
+import { type CommitObserver, createWriter } from '../../src/storage/writer.ts';
 import { change, overhear, rows, withNumbers } from './databases.ts';
 import type { Ends } from './engine.ts';
 import type { Engine } from './engines.ts';

@@ -1,18 +1,18 @@
 // The statements that the service sends to its database, as readers and `npm run sql` see them.
 import { ChangeFeed } from '../../src/changes/feed.ts';
+import { filtersOf, filterValues } from '../../src/lists/filters.ts';
+import type { Order } from '../../src/lists/request.ts';
+import { isOneOf } from '../../src/records/condition.ts';
 import { comments } from '../../src/resources/comments.ts';
 import { counterpartOf } from '../../src/resources/note-tags.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { tags } from '../../src/resources/tags.ts';
-import { createWriter } from '../../src/storage/batches/writer.ts';
 import type { Database, Statement } from '../../src/storage/database.ts';
-import { filtersOf, filterValues } from '../../src/storage/lists/filters.ts';
-import type { Order } from '../../src/storage/lists/request.ts';
 import { EMPTY_LOG } from '../../src/storage/numbers.ts';
-import { isOneOf } from '../../src/storage/records/condition.ts';
-import { createNoteTags } from '../../src/storage/records/note-tags.ts';
+import { createWriter } from '../../src/storage/writer.ts';
+import { createNoteTags } from '../../src/tags/note-tags.ts';
 import type { Ends } from './engine.ts';
 import { MEMORY } from './engines.ts';
 import { openIndexed } from './search-index.ts';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import sqlite3 from 'sqlite3';
 import { checkFile, soundnessQueries } from '../../src/commands/check.ts';
 import { checkNodes } from '../../src/commands/check-nodes.ts';
+import { openRqlite } from '../../src/rqlite/engine.ts';
 import { parseLocation } from '../../src/storage/location.ts';
-import { openRqlite } from '../../src/storage/rqlite/engine.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';
 
 /** Runs `work` with its own connection to the database at `file`. */

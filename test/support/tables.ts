@@ -1,22 +1,18 @@
 // The tables of a database under test, with and without entity tags. A test names the members of a
 // record that it speaks of; the others get defaults.
+
+import { Pages } from '../../src/lists/pages.ts';
+import type { PageRequest } from '../../src/lists/request.ts';
+import type { Condition } from '../../src/records/condition.ts';
+import { Table, type TableOptions } from '../../src/records/table.ts';
+import type { Created, Stored } from '../../src/records/writes.ts';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Field, FieldValue, Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
-import {
-  createWriter,
-  type RowTag,
-  type Values,
-  type Write,
-} from '../../src/storage/batches/writer.ts';
+import type { Once } from '../../src/retries/compound-writes.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { Pages } from '../../src/storage/lists/pages.ts';
-import type { PageRequest } from '../../src/storage/lists/request.ts';
-import type { Once } from '../../src/storage/records/compound-writes.ts';
-import type { Condition } from '../../src/storage/records/condition.ts';
-import { Table, type TableOptions } from '../../src/storage/records/table.ts';
-import type { Created, Stored } from '../../src/storage/records/writes.ts';
+import { createWriter, type RowTag, type Values, type Write } from '../../src/storage/writer.ts';
 import { type Members, sampleOf } from './records.ts';
 
 /** Members of a record by name, or the values of its first fields. */

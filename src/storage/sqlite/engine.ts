@@ -1,4 +1,7 @@
 // The embedded engine: SQLite in a file. One connection writes; others read at the same time.
+
+import { hasForeignLog, refuseForeignLog, setAside } from '../../file-guard/foreign-log.ts';
+import { OpenFiles } from '../../file-guard/open-files.ts';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
 import {
@@ -12,8 +15,6 @@ import {
   WRITER_PRAGMAS,
 } from './connection.ts';
 import { companionsOf } from './files.ts';
-import { hasForeignLog, refuseForeignLog, setAside } from './foreign-log.ts';
-import { OpenFiles } from './open-files.ts';
 import { refuseReadOnly, unusable } from './unusable.ts';
 import { openWalIndex, type WalIndex } from './wal-index.ts';
 

@@ -17,7 +17,7 @@ import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkFile } from '../../../src/commands/check.ts';
-import { lockToReplace } from '../../../src/storage/sqlite/existing.ts';
+import { lockToReplace } from '../../../src/commands/existing.ts';
 import { assertRefused, runCommand, startCommand } from '../../support/command.ts';
 import { contentsOf, FILES_IN_USE, newFile, writeForeignFile } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';

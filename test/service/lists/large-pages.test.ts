@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { unavailable } from '../../../src/http/problem.ts';
+import { Pages } from '../../../src/lists/pages.ts';
+import { listRoutes } from '../../../src/lists/route.ts';
+import { NO_MEMORY } from '../../../src/memory/fresh-memory.ts';
 import { notes } from '../../../src/resources/notes.ts';
-import { listRoutes } from '../../../src/routes/lists.ts';
-import { NO_MEMORY } from '../../../src/storage/batches/fresh-memory.ts';
 import { type Database, MAX_PAGE_BYTES } from '../../../src/storage/database.ts';
-import { Pages } from '../../../src/storage/lists/pages.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';

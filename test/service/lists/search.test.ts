@@ -1,7 +1,7 @@
 // Searches over HTTP, on every kind of database and with several processes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { INDEX_TIMES } from '../../../src/storage/index/search-index.ts';
+import { INDEX_TIMES } from '../../../src/search/search-index.ts';
 import { at } from '../../support/contract.ts';
 import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
 import { expected } from '../../support/records.ts';

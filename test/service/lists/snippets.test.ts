@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClientGone } from '../../../src/http/problem.ts';
-import { SNIPPET_LIMITS, snippetEnds } from '../../../src/routes/snippets.ts';
 import { parseQuery } from '../../../src/search/query.ts';
+import { SNIPPET_LIMITS, snippetEnds } from '../../../src/search/snippets.ts';
 import { setLimits } from '../../support/overload.ts';
 import { UNBOUNDED } from '../../support/search.ts';
 import { startService } from '../../support/service.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../../src/http/limits.ts';
 import { notes } from '../../../src/resources/notes.ts';
-import { BATCH_LIMITS, QueueFull } from '../../../src/storage/batches/batcher.ts';
+import { BATCH_LIMITS, QueueFull } from '../../../src/storage/batcher.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import {

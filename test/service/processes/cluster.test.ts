@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { SLOW_READ_LIMITS } from '../../../src/storage/lists/slow-reads.ts';
+import { SLOW_READ_LIMITS } from '../../../src/lists/slow-reads.ts';
 import { startCommand, stop } from '../../support/command.ts';
 import { clusterAddress, temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';

@@ -1,0 +1,122 @@
+// Opens existing database files for the commands, shared with a service or exclusively.
+import { constants, existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { refuseForeignLog } from '../file-guard/foreign-log.ts';
+import { type Database, DatabaseUnusable, type Source } from '../storage/database.ts';
+import { storedSchema } from '../storage/schema/migrations.ts';
+import {
+  type Connection,
+  KEEP_LOCKS,
+  openConnection,
+  READER_PRAGMAS,
+  sqlite3,
+  TAKE_WRITE_LOCK,
+  WRITER_PRAGMAS,
+} from '../storage/sqlite/connection.ts';
+import { companionsOf } from '../storage/sqlite/files.ts';
+import { codeOf, isProtected, refuseReadOnly, unusable } from '../storage/sqlite/unusable.ts';
+
+type OpenFile = Pick<Database, 'read' | 'close'>;
+
+/** Whether the database at `path` has no write-ahead log: then nobody is writing to it. */
+export function isAtRest(path: string): boolean {
+  return !existsSync(companionsOf(path)[0]);
+}
+
+/** Opens a file of this program read-only; at rest without locks or companions. */
+export function openToInspect(path: string): Promise<OpenFile> {
+  const address = `${pathToFileURL(resolve(path))}${isAtRest(path) ? '?immutable=1' : ''}`;
+  const flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI;
+  return openExisting(path, () => openConnection(address, flags), READER_PRAGMAS);
+}
+
+/** Opens a file that others may use. Without a right to write, it must not change meanwhile. */
+export function openShared(path: string): Promise<OpenFile> {
+  // SQLite would create a log and an index that this user owns and the file's owner cannot write.
+  const isReadOnly = [path, dirname(companionsOf(path)[0])].some((each) =>
+    isProtected(each, constants.W_OK),
+  );
+  if (isReadOnly && existsSync(path) && isAtRest(path)) return openUnchanging(path);
+  // With write access, so that it can remove log and index if it is the last to use the file.
+  return openExisting(path, () => openConnection(path, sqlite3.OPEN_READWRITE), READER_PRAGMAS);
+}
+
+/** Opens a file to change it; rejects if somebody uses it, and as {@link openToInspect} does. */
+export function openAlone(path: string): Promise<OpenFile> {
+  const pragmas = `${KEEP_LOCKS}; ${WRITER_PRAGMAS}; ${TAKE_WRITE_LOCK}`;
+  return openExisting(path, () => openToWrite(path), pragmas);
+}
+
+/** Whether another process has opened the file. If not, a log that is left is written into it. */
+export async function isInUse(path: string): Promise<boolean> {
+  const file = isAtRest(path) ? undefined : await openAlone(path).catch((error: Error) => error);
+  if (file instanceof Error) return codeOf(file.cause) === 'SQLITE_BUSY';
+  await file?.close();
+  return false;
+}
+
+async function openToWrite(path: string): Promise<Connection> {
+  refuseReadOnly(path);
+  return openConnection(path, sqlite3.OPEN_READWRITE);
+}
+
+async function openExisting(
+  path: string,
+  connect: () => Promise<Connection>,
+  pragmas: string,
+): Promise<OpenFile> {
+  let connection: Connection | undefined;
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found) throw new DatabaseUnusable('there is no such file');
+    if (!found.isFile()) throw new DatabaseUnusable('it is not a file');
+    refuseForeignLog(path);
+    const opened = await connect();
+    connection = opened;
+    await opened.execute(pragmas);
+    const read: Source['read'] = (statement) => opened.exclusively(() => opened.run(statement));
+    const { version } = await storedSchema(read);
+    if (version === 0) throw new DatabaseUnusable('it is empty');
+    return { read, close: () => opened.close() };
+  } catch (error) {
+    await connection?.close().catch(() => {});
+    throw unusable(path, error);
+  }
+}
+
+async function openUnchanging(path: string): Promise<OpenFile> {
+  // Whatever changes or replaces a file gives it another time of its status.
+  const stateOf = () => `${isAtRest(path)} ${statSync(path, { bigint: true }).ctimeNs}`;
+  const before = stateOf();
+  const file = await openToInspect(path);
+  const read: Source['read'] = async (statement) => {
+    const rows = await file.read(statement);
+    if (stateOf() === before) return rows;
+    throw new DatabaseUnusable(`${path} has changed: run the command again`);
+  };
+  return { ...file, read };
+}
+
+/** Locks a file, unless it is damaged, until the returned function is called. */
+export async function lockToReplace(path: string): Promise<() => Promise<void>> {
+  refuseForeignLog(path);
+  const connection = await openToWrite(path).catch((error) => {
+    throw unusable(path, error);
+  });
+  async function release(): Promise<void> {
+    await connection.execute('ROLLBACK').catch(() => {});
+    await connection.close();
+  }
+  try {
+    // In WAL mode, a process that has opened the old file would create a log beside the new one.
+    await connection.execute('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
+    const [row] = await connection.run({ sql: 'PRAGMA journal_mode' });
+    if (row?.journal_mode !== 'delete') throw new DatabaseUnusable('another process has opened it');
+  } catch (error) {
+    if (['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(codeOf(error))) return release;
+    await release().catch(() => {});
+    throw unusable(path, error);
+  }
+  return release;
+}

@@ -1,0 +1,242 @@
+// Where the records of a list come from in SQL: the source of a filter, or a walk of all.
+
+import { ownerExistsSql } from '../records/text.ts';
+import { counterpartOf } from '../resources/note-tags.ts';
+import type { Resource } from '../resources/resource.ts';
+import {
+  blocksBy,
+  type Counts,
+  indexBy,
+  type Key,
+  TimeBlocks,
+  totalSql,
+  type UsedFilter,
+} from './blocks.ts';
+import { type Filter, filtersOf } from './filters.ts';
+import type { Shape } from './request.ts';
+
+/** Records of a list, perhaps walked block by block. */
+interface Records {
+  readonly from: string;
+  /** A FROM clause that gives only the ids. */
+  readonly ids: string;
+  readonly id: string;
+  readonly where: string;
+  readonly hasBlocks?: boolean;
+}
+
+/** A named query of records. It has the columns of their table, `sort_key` and perhaps `block`. */
+export interface RecordQuery {
+  readonly name: string;
+  readonly sql: string;
+  readonly hasBlocks: boolean;
+  /** Whether SQLite sorts the keys, and reads only the records of the page. */
+  readonly isSorted: boolean;
+}
+
+/** Counts of the records that a source finds, in each block of a key. */
+interface KnownCounts extends Counts {
+  readonly key: Key;
+  /** The query of their sum. */
+  readonly sum: string;
+  /** Whether these are all records of the list and no others. */
+  readonly isExact: boolean;
+}
+
+/** The query of the number of all records. */
+export const EVERYTHING = 'everything';
+
+/** The most records to sort, by the key that finds them: it takes a few ms. Tests change it. */
+export const SORT_LIMITS = { id: 16_384, number: 16_384 };
+
+/** The records of the list of one request. */
+export class List {
+  readonly resource: Resource;
+  readonly shape: Shape;
+  readonly #index: number;
+  readonly #suffix: string;
+  readonly #key: Key;
+  readonly #filters: readonly UsedFilter[];
+  readonly #finder: UsedFilter | undefined;
+  /** The blocks that filters by time exclude, unless another filter finds the records. */
+  readonly #blocks: TimeBlocks | undefined;
+  readonly #counts: KnownCounts | undefined;
+  /** The same records, found by their times, which may exclude more than the finder does. */
+  readonly #byTimes: List | undefined;
+
+  /**
+   * `index` is that of the request in the parameter of the statement. With `isByTimes`, times find
+   * the records, even if another filter can.
+   */
+  constructor(resource: Resource, shape: Shape, index: number, isByTimes = false) {
+    this.resource = resource;
+    this.shape = shape;
+    this.#index = index;
+    this.#suffix = isByTimes ? `by_times_${index}` : `${index}`;
+    // The key of a single record makes its tag.
+    this.#key = shape.order.endsWith('id') && !shape.isOne ? 'id' : 'number';
+    this.#filters = Object.entries(filtersOf(resource))
+      .filter(([name]) => shape.filters.includes(name))
+      .map(([name, filter]) => ({
+        ...filter,
+        sql: (path = '') => this.value(`filters.${name}${path}`),
+      }));
+    const timed = this.#filters.filter(({ bounds }) => bounds);
+    this.#finder = isByTimes ? undefined : this.#filters.find(({ source }) => source);
+    if (!this.#finder && timed.length > 0)
+      this.#blocks = new TimeBlocks(resource, timed, this.#key, this.#suffix);
+    this.#counts = this.#findCounts(timed.length);
+    const { condition, source } = this.#finder ?? {};
+    if (condition && source?.counts && timed.length > 0)
+      this.#byTimes = new List(resource, shape, index, true);
+  }
+
+  /** Returns the SQL of a value of the request. */
+  value(name: string): string {
+    return `?1 ->> '$[${this.#index}].${name}'`;
+  }
+
+  /** Returns the records as the finder or the times find them. */
+  found(): Records {
+    const { table } = this.resource;
+    const { source, sql } = this.#finder ?? {};
+    if (!source || !sql) return this.#walk(this.#blocks?.key);
+    const from = `${source.table} CROSS JOIN ${table} ON ${table}.id = ${source.id}`;
+    const where = [source.where(sql), ...this.#conditions(source.id, this.#finder)].join(' AND ');
+    const readsRecord = this.#filters.some((filter) => filter.readsRecord);
+    return { from, ids: readsRecord ? from : source.table, id: source.id, where };
+  }
+
+  /** Returns queries of which one is chosen: records to sort if they are few, or walks in order. */
+  each(): readonly RecordQuery[] {
+    const { table } = this.resource;
+    const found = this.found();
+    const key = this.#key === 'id' ? found.id : `${table}.number`;
+    const named = (name: string, records: Records, isSorted = false): RecordQuery => {
+      const { from, where } = records;
+      const hasBlocks = !isSorted && records.hasBlocks === true;
+      const columns = `${table}.*, ${key} AS sort_key${hasBlocks ? ', block' : ''}`;
+      const sql = `SELECT ${columns} FROM ${from} WHERE ${where}`;
+      return { name: `${name}_${this.#suffix}`, sql, hasBlocks, isSorted };
+    };
+    const others = this.#byTimes?.each() ?? [];
+    if (!this.#areFew()) return [named('listed', found), ...others];
+    const few = named('few', found, !this.#finder);
+    return [few, named('many', this.#walk(this.#key, indexBy(table, this.#key))), ...others];
+  }
+
+  /** Returns the SQL of what `sqlOf` returns for the query that is chosen. */
+  chosen(sqlOf: (query: RecordQuery) => string): string {
+    const queries = this.each();
+    if (queries.length === 1) return queries.map(sqlOf).join();
+    const cases = queries.map((query) => `WHEN '${query.name}' THEN ${sqlOf(query)}`);
+    return `CASE (SELECT query FROM choice_${this.#index}) ${cases.join(' ')} END`;
+  }
+
+  /** Returns the named queries: counts, the name of the query that is chosen, and all of these. */
+  queries(): string[] {
+    const queries = this.shape.order === 'rank' ? [] : this.each();
+    const counts = [
+      ...this.#countQueries(),
+      ...(this.#byTimes ? this.#byTimes.#countQueries() : []),
+    ];
+    if (queries.length > 1)
+      counts.push(`choice_${this.#index} (query) AS MATERIALIZED (SELECT ${this.#choice()})`);
+    return [...counts, ...queries.map(({ name, sql }) => `${name} AS NOT MATERIALIZED (${sql})`)];
+  }
+
+  /** Returns the SQL of the number of records in the whole list. */
+  total(): string {
+    const [filter, second] = this.#filters;
+    if (this.#counts?.isExact) return `SELECT total FROM ${this.#counts.sum}`;
+    if (filter?.countOthers && !second && !this.resource.owner)
+      return `SELECT (SELECT total FROM ${EVERYTHING}) - (${filter.countOthers})`;
+    const { ids, where } = this.found();
+    const count = `SELECT count(*) FROM ${ids} WHERE ${where}`;
+    if (!this.#byTimes) return count;
+    const names = this.#byTimes.each().map(({ name }) => `'${name}'`);
+    const isByTimes = `(SELECT query FROM choice_${this.#index}) IN (${names.join(', ')})`;
+    return `SELECT iif(${isByTimes}, (${this.#byTimes.total()}), (${count}))`;
+  }
+
+  /** Returns the counts that lead to the block of any offset; undefined if there are none. */
+  counts(): Counts | undefined {
+    return this.#counts?.isExact && this.#counts.key === this.#key ? this.#counts : undefined;
+  }
+
+  /** Returns the SQL of whether the record that the list belongs to exists. */
+  exists(): string {
+    const owner = this.value('owner');
+    const other = this.shape.isOfCounterpart && counterpartOf(this.resource);
+    if (!other) return ownerExistsSql(this.resource, owner);
+    return `EXISTS (SELECT 1 FROM ${other.table} WHERE id = ${owner})`;
+  }
+
+  #countQueries(): string[] {
+    if (this.#blocks) return this.#blocks.queries();
+    if (!this.#counts || this.#counts.sum === EVERYTHING) return [];
+    return [`${this.#counts.sum} (total) AS MATERIALIZED (${totalSql(this.#counts)})`];
+  }
+
+  /** Returns the SQL of the name of the query that gives the records. */
+  #choice(): string {
+    const areFew = this.#areFew();
+    const [first, second] = this.each();
+    const own = areFew ? `iif(${areFew}, '${first?.name}', '${second?.name}')` : `'${first?.name}'`;
+    if (!this.#byTimes) return own;
+    const excludeMore = `(${this.#byTimes.#blocks?.mostRecords()})
+      < (SELECT total FROM ${this.#counts?.sum})`;
+    return `iif(${excludeMore}, ${this.#byTimes.#choice()}, ${own})`;
+  }
+
+  /** Returns the SQL of whether to sort what is found; undefined if it is found in order. */
+  #areFew(): string | undefined {
+    const { key = this.#key, sum } = this.#counts ?? {};
+    if (this.#filters.length === 0 || key === this.#key) return undefined;
+    if (this.#blocks) return `(SELECT total <= ${SORT_LIMITS[key]} AND is_narrow FROM ${sum})`;
+    const all = `(SELECT total FROM ${EVERYTHING})`;
+    // Sorting reads all tagged notes; walking reads total / tagged notes for each found one.
+    return `(SELECT total * total < ${all} * ${this.value('limit')} FROM ${sum})`;
+  }
+
+  #findCounts(timed: number): KnownCounts | undefined {
+    const { owner, numberBlocks } = this.resource;
+    const sum = `counted_${this.#suffix}`;
+    if (this.#filters.length === 0) {
+      const key = numberBlocks ? this.#key : 'id';
+      const table = blocksBy(this.resource, key);
+      const where = owner ? `${owner.column} = ${this.value('owner')}` : 'TRUE';
+      return { key, table, where, sum: owner ? sum : EVERYTHING, isExact: true };
+    }
+    const { source: { counts, isCounted = false } = {}, sql } = this.#finder ?? {};
+    if (counts && sql) {
+      const isExact = isCounted && this.#filters.length === 1;
+      return { key: 'id', table: counts.table, where: counts.where(sql), sum, isExact };
+    }
+    if (!this.#blocks) return undefined;
+    const { key } = this.#blocks;
+    const isExact = timed === this.#filters.length;
+    return { ...this.#blocks.counts(), key, sum: this.#blocks.sum, isExact };
+  }
+
+  /** Walks the blocks of `key` that may have records of the list; without blocks, all records. */
+  #walk(key: Key | undefined, index = ''): Records {
+    const { table } = this.resource;
+    const id = `${table}.id`;
+    const blocks = key && this.#blocks?.walk(key);
+    const from = blocks ? blocks.from : `${table} ${index}`;
+    const conditions = [...(blocks ? [blocks.where] : []), ...this.#conditions(id)];
+    const where = conditions.join(' AND ') || 'TRUE';
+    return { from, ids: blocks ? from : table, id, where, hasBlocks: blocks !== undefined };
+  }
+
+  #conditions(id: string, without?: Filter): string[] {
+    const { owner, table } = this.resource;
+    const filters = this.#filters.filter((filter) => filter !== without);
+    return [
+      ...(owner ? [`${table}.${owner.column} = ${this.value('owner')}`] : []),
+      ...(this.shape.isOne ? [`${table}.id = ${this.value('id')}`] : []),
+      ...filters.flatMap(({ condition, sql }) => condition?.(id, sql) ?? []),
+    ];
+  }
+}

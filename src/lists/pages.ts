@@ -1,0 +1,233 @@
+// Reads the pages of lists; requests that arrive while a page is being read share one statement.
+
+import { NO_MEMORY } from '../memory/fresh-memory.ts';
+import { NEVER } from '../records/condition.ts';
+import type { Resource } from '../resources/resource.ts';
+import type { SearchIndex } from '../search/search-index.ts';
+import { BATCH_LIMITS, Batcher, type BatchMeter } from '../storage/batcher.ts';
+import {
+  AnswerTooLarge,
+  type Database,
+  MAX_PAGE_BYTES,
+  type Row,
+  type Statement,
+} from '../storage/database.ts';
+import type { Memory } from '../storage/writer.ts';
+import { filtersOf } from './filters.ts';
+import { type PageRequest, type Shape, shapeOf, valuesIn } from './request.ts';
+import { SLOW_READ_LIMITS, SlowReads } from './slow-reads.ts';
+import { listSql } from './sql.ts';
+
+/** A page, which is read only if the client does not know the state of the database. */
+export interface Page {
+  readonly tag: string;
+  /**
+   * The records as a text, or the bytes of each if the page is large; undefined if the tag is
+   * known. If snippets are included, line breaks separate the records instead of commas, and the
+   * texts that a record lacks follow it as JSON after a tab.
+   */
+  readonly items: string | readonly Buffer[] | undefined;
+  /** The number of records in the whole list, if there are `items`. */
+  readonly total: number;
+  /** The keys at the ends of the page; undefined where no record lies beyond. */
+  readonly keys?: { readonly low: number | undefined; readonly high: number | undefined };
+  /** Whether the search index lacked the last change. */
+  readonly isStale?: boolean;
+  /** The revision of the database that the page is of; undefined if it must not be kept. */
+  readonly revision: string | undefined;
+}
+
+/** The limits of a batch, all of which is in memory at once; characters are estimated. */
+export const PAGE_BATCH_LIMITS = { pages: 16, records: 256, characters: 1_048_576 };
+
+const NO_PAGE: PageRequest = { limit: 0 };
+
+/** One per reading connection of SQLite, so that a small page need not wait for a large one. */
+const CONCURRENT_BATCHES = 2;
+
+/** How often to search again if a write has come in between. */
+const MAX_READS = 3;
+
+/** Requests can have hundreds of shapes. */
+const MAX_STATEMENTS = 100;
+
+type Item = { readonly request: PageRequest; readonly shape: Shape; readonly name: string };
+
+/** What the pages of a resource work with besides its database. */
+export interface PagesOptions {
+  readonly meter?: BatchMeter | undefined;
+  readonly index?: Pick<SearchIndex, 'catchUp'> | undefined;
+  /** Gives the revisions of pages. */
+  readonly memory?: Memory;
+  /** Runs the pages whose time grows with the data. */
+  readonly slow?: SlowReads;
+}
+
+/** The pages of the lists of one resource. */
+export class Pages {
+  readonly #resource: Resource;
+  readonly #database: Database;
+  readonly #filters: ReturnType<typeof filtersOf>;
+  readonly #index: PagesOptions['index'];
+  readonly #memory: Memory;
+  readonly #slow: SlowReads;
+  readonly #quick: Batcher<Item, Page | undefined>;
+  readonly #large: Batcher<Item, Page | undefined>;
+  readonly #statements = new Map<string, string>();
+
+  constructor(
+    resource: Resource,
+    database: Database,
+    { meter, index, memory = NO_MEMORY, slow = new SlowReads(meter) }: PagesOptions = {},
+  ) {
+    this.#resource = resource;
+    this.#database = database;
+    this.#filters = filtersOf(resource);
+    this.#index = index;
+    this.#memory = memory;
+    this.#slow = slow;
+    // Until the size of the records is known, each page is read alone.
+    const limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
+    const common = {
+      size: ({ request }: Item) => request.limit,
+      check: ({ request }: Item) => request.check?.(),
+      meter,
+    };
+    this.#quick = new Batcher({
+      ...common,
+      run: (items) => this.#readBatch(items, limits),
+      concurrency: CONCURRENT_BATCHES,
+      limits,
+    });
+    // One at a time, so that the other connection is left to small pages.
+    this.#large = new Batcher({
+      ...common,
+      run: (items) => this.#readBatch(items),
+      limits: { ...BATCH_LIMITS, batchItems: 1 },
+    });
+  }
+
+  /** Undefined without the owner. Rejects with IndexBehind if a search would wait too long. */
+  async read(request: PageRequest): Promise<Page | undefined> {
+    if (!this.#index || request.filters?.match === undefined) return this.#read(request);
+    const sinceMs = performance.now();
+    for (let reads = 1; ; reads += 1) {
+      await this.#index.catchUp();
+      const page = await this.#read({ ...request, sinceMs });
+      // Otherwise, a write has come in between: words and records may differ.
+      const isLate = performance.now() > sinceMs + SLOW_READ_LIMITS.waitMs;
+      if (!page?.isStale || reads === MAX_READS || isLate) return page;
+    }
+  }
+
+  async #read(request: PageRequest): Promise<Page | undefined> {
+    try {
+      return await this.#readAs(request, false);
+    } catch (error) {
+      if (!(error instanceof AnswerTooLarge)) throw error;
+      await request.reserve?.();
+      return this.#readAs(request, true);
+    }
+  }
+
+  #readAs(request: PageRequest, isLarge: boolean): Promise<Page | undefined> {
+    const shape = shapeOf(request, isLarge);
+    const item = { request, shape, name: JSON.stringify(shape) };
+    if (!this.#isSlow(shape)) return (isLarge ? this.#large : this.#quick).submit(item);
+    const read = async () => {
+      request.check?.();
+      const [page] = await this.#readBatch([item]);
+      return page;
+    };
+    return this.#slow.run(read, request.requester, request.sinceMs);
+  }
+
+  #isSlow({ filters, order }: Shape): boolean {
+    return filters.some((name) => this.#filters[name]?.isSlow(order));
+  }
+
+  /** Resolves with the pages; sets `limits.batchSize` by the size of their records. */
+  async #readBatch(
+    items: readonly Item[],
+    limits?: { batchSize: number },
+  ): Promise<(Page | undefined)[]> {
+    const pages = new Map<Item, Page | undefined>();
+    const groups = new Map<string, Item[]>();
+    for (const item of items) groups.set(item.name, [...(groups.get(item.name) ?? []), item]);
+    const lengths = [...groups.values()].map((group) => this.#readGroup(group, pages));
+    const longest = Math.max(...(await Promise.all(lengths)));
+    const { records, characters } = PAGE_BATCH_LIMITS;
+    // Pages without records say nothing about their size.
+    if (limits && longest > 0) limits.batchSize = Math.min(records, characters / longest);
+    return items.map((item) => pages.get(item));
+  }
+
+  /** Resolves with the length of the longest records. */
+  async #readGroup(items: readonly Item[], pages: Map<Item, Page | undefined>): Promise<number> {
+    // Powers of two, so that there are few statements to prepare.
+    const size = 2 ** Math.ceil(Math.log2(items.length));
+    const padded = Array.from({ length: size }, (_, index) => items[index]?.request ?? NO_PAGE);
+    const isConditional = items.some(({ request: { known = NEVER } }) => known !== NEVER);
+    const [first] = items;
+    if (!first) return 0;
+    const { isLarge } = first.shape;
+    const statement = {
+      sql: this.#statement(first, size, isConditional),
+      parameter: JSON.stringify(padded.map(valuesIn)),
+      isSlow: this.#isSlow(first.shape),
+    };
+    const revision = this.#memory.check();
+    const rows = await (isLarge
+      ? this.#readLarge(statement)
+      : this.#database.read({ ...statement, maxBytes: MAX_PAGE_BYTES }));
+    // Of a large page, the row of the page precedes those of its records.
+    for (const row of isLarge ? rows.slice(0, 1) : rows) {
+      const item = items[Number(row.request)];
+      if (item && row.owner_exists)
+        pages.set(item, pageOf(row, revision, isLarge ? rows.slice(1) : undefined));
+    }
+    return Math.max(...rows.map(recordLength));
+  }
+
+  async #readLarge(statement: Statement): Promise<readonly Row[]> {
+    const rows = await this.#database.read({ ...statement, hasLargeRows: true });
+    const isWhole = rows.length === 1 + Number(rows[0]?.count);
+    return isWhole ? rows : this.#database.read(statement);
+  }
+
+  #statement({ shape, name }: Item, size: number, isConditional: boolean): string {
+    const key = `${name} ${size} ${isConditional}`;
+    const known = this.#statements.get(key);
+    if (known) return known;
+    if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
+    const sql = listSql(this.#resource, shape, size, isConditional);
+    this.#statements.set(key, sql);
+    return sql;
+  }
+}
+
+function pageOf(row: Row, revision: string | undefined, records?: readonly Row[]): Page {
+  const { tag, is_current, items, total, low, high, has_lower, has_higher } = row;
+  const keyOf = (isThere: Row[string] | undefined, key: Row[string] | undefined) =>
+    isThere ? Number(key) : undefined;
+  const texts = records ? records.map(bytesOf) : String(items);
+  return {
+    tag: String(tag),
+    items: items === null ? undefined : texts,
+    total: Number(total),
+    ...(has_lower === undefined
+      ? {}
+      : { keys: { low: keyOf(has_lower, low), high: keyOf(has_higher, high) } }),
+    ...(is_current ? {} : { isStale: true }),
+    revision,
+  };
+}
+
+/** rqlite sends a BLOB as a text if its column has a text in the first row. */
+function bytesOf({ items }: Row): Buffer {
+  return items instanceof Buffer ? items : Buffer.from(String(items));
+}
+
+function recordLength({ items, count }: Row): number {
+  return typeof items === 'string' && count ? items.length / Number(count) : 0;
+}

@@ -1,0 +1,101 @@
+// The queue of reads that may take long, of which one runs at a time. Clients take turns.
+import { waitWithin } from '../bounded-wait.ts';
+import { type BatchMeter, QueueFull } from '../storage/batcher.ts';
+import { DatabaseUnavailable, StorageError } from '../storage/database.ts';
+
+/** The limits of slow reads. */
+export const SLOW_READ_LIMITS = {
+  waitMs: 2_000,
+  /** How many calls may wait. One client may hold half of them. */
+  waiting: 256,
+};
+
+/** A call has waited too long. This says nothing about the health of the database. */
+export class WaitedTooLong extends StorageError {}
+
+/** Who asks for a read. */
+export interface Requester {
+  clientId(): string;
+  signal(): AbortSignal;
+}
+
+interface Waiting {
+  readonly client: string;
+  /** The calls with the least turn are next. */
+  readonly turn: number;
+  readonly start: () => void;
+  readonly fail: (reason: unknown) => void;
+}
+
+/** Shared instances: stack traces are too expensive for an overloaded service. */
+const FULL = new QueueFull('too many slow reads wait');
+const TOO_LATE = new WaitedTooLong('others took too long');
+
+/** Runs the slow reads of a database one by one. */
+export class SlowReads {
+  readonly #waiting = new Set<Waiting>();
+  #isBusy = false;
+  /** The call that has started last. */
+  #current = { client: '', turn: 0 };
+  readonly #meter: BatchMeter | undefined;
+  readonly #patienceMs: number | undefined;
+
+  /** `meter` observes each call as a batch; `patienceMs` is that of the database. */
+  constructor(meter?: BatchMeter, patienceMs?: number) {
+    this.#meter = meter;
+    this.#patienceMs = patienceMs;
+    meter?.watch(() => this.#waiting.size);
+  }
+
+  /** Settles as `work`; rejects if full, by the signal, or if it waits too long after `sinceMs`. */
+  async run<T>(
+    work: () => Promise<T>,
+    requester?: Requester,
+    sinceMs = performance.now(),
+  ): Promise<T> {
+    const client = requester?.clientId() ?? '';
+    const deadlineMs = sinceMs + (this.#patienceMs ?? SLOW_READ_LIMITS.waitMs);
+    if (this.#isBusy) await this.#wait(client, requester?.signal(), deadlineMs);
+    else this.#current = { client, turn: this.#current.turn };
+    this.#isBusy = true;
+    const started = performance.now();
+    try {
+      return await work();
+    } catch (error) {
+      // They would fail the same way, one after the other.
+      if (error instanceof DatabaseUnavailable) for (const { fail } of this.#waiting) fail(error);
+      throw error;
+    } finally {
+      this.#meter?.done(1, performance.now() - started);
+      this.#startNext();
+    }
+  }
+
+  #wait(client: string, signal: AbortSignal | undefined, deadlineMs: number): Promise<void> {
+    const ofClient = [...this.#waiting].filter((each) => each.client === client);
+    const { waiting: most } = SLOW_READ_LIMITS;
+    if (this.#waiting.size >= most || ofClient.length >= most / 2) return Promise.reject(FULL);
+    const turn = this.#turnOf(client, ofClient);
+    const bounds = { ms: deadlineMs - performance.now(), late: () => TOO_LATE, signal };
+    return waitWithin(bounds, (start, fail) => {
+      const waiting = { client, turn, start, fail };
+      this.#waiting.add(waiting);
+      return () => this.#waiting.delete(waiting);
+    });
+  }
+
+  /** Returns the turn after the client's last one; a client without any is next. */
+  #turnOf(client: string, ofClient: readonly Waiting[]): number {
+    const last = ofClient.at(-1) ?? this.#current;
+    return last.client === client ? last.turn + 1 : this.#current.turn;
+  }
+
+  #startNext(): void {
+    let next: Waiting | undefined;
+    for (const each of this.#waiting) if (!next || each.turn < next.turn) next = each;
+    // It stays busy until the call begins, so that no other one can come in between.
+    this.#isBusy = next !== undefined;
+    this.#current = next ?? { client: '', turn: this.#current.turn };
+    next?.start();
+  }
+}

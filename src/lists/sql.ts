@@ -1,0 +1,243 @@
+// The pages of lists in SQL, for several requests in one statement.
+
+import { satisfiesSql } from '../records/condition.ts';
+import { type Member, membersIn, membersSql } from '../records/members.ts';
+import {
+  BLOCK_BITS,
+  type Resource,
+  type SearchTables,
+  searchedFieldsOf,
+} from '../resources/resource.ts';
+import { LAST_NUMBER, listTagSql, tagSql } from '../storage/numbers.ts';
+import { totalSql } from './blocks.ts';
+import { EVERYTHING, List, type RecordQuery } from './list.ts';
+import { MAX_KEY, type Shape } from './request.ts';
+
+/** Returns the SQL of `count` pages; in a row, `request` is the index of its request. */
+export function listSql(
+  resource: Resource,
+  shape: Shape,
+  count: number,
+  isConditional: boolean,
+): string {
+  const pages = Array.from({ length: count }, (_, index) => {
+    return new PageSql(new List(resource, shape, index), index, isConditional);
+  });
+  const everything = totalSql({ table: resource.blocks, where: 'TRUE' });
+  const queries = [
+    `state (tag, is_current) AS MATERIALIZED (${stateQuery(resource, shape)})`,
+    `${EVERYTHING} (total) AS MATERIALIZED (${everything})`,
+    ...pages.flatMap((page) => page.queries()),
+  ];
+  const rows = pages.map((page) => page.select()).join('\nUNION ALL ');
+  return `WITH ${queries.join(',\n')}\n${rows}`.replaceAll(/\s*\n\s*/g, '\n');
+}
+
+/** The tag of a search names the last change in the index, so it never stands for a later state. */
+function stateQuery(resource: Resource, { filters }: Shape): string {
+  if (!filters.includes('match')) return `SELECT ${listTagSql(LAST_NUMBER)}, 1`;
+  const { position } = searchOf(resource);
+  const number = 'iif(id IS NULL, number, 0)';
+  return `SELECT ${listTagSql(number)}, ${number} = ${LAST_NUMBER} FROM ${position}`;
+}
+
+class PageSql {
+  readonly #list: List;
+  readonly #index: number;
+  readonly #members: readonly Member[];
+  /** The texts for snippets, if records do not have them themselves. */
+  readonly #added: readonly Member[] | undefined;
+  /** Whether the client has this state already, so that the page needs no records. */
+  readonly #isKnown: string | undefined;
+  /** Rows before a key are in the reverse order. */
+  readonly #isRising: boolean;
+
+  constructor(list: List, index: number, isConditional: boolean) {
+    this.#list = list;
+    this.#index = index;
+    const { resource, shape } = list;
+    this.#members = membersIn(resource, shape);
+    if (shape.include.includes('snippet') && shape.fields.length > 0)
+      this.#added = membersIn(resource, { fields: searchedFieldsOf(resource), include: [] });
+    if (isConditional) this.#isKnown = satisfiesSql(list.value('known'), '(SELECT tag FROM state)');
+    this.#isRising = shape.order.startsWith('-') === (shape.position === 'before');
+  }
+
+  /** Returns the named queries: those of the list, its first block, the ids of a large page. */
+  queries(): string[] {
+    const { position, order, isLarge } = this.#list.shape;
+    const queries = this.#list.queries();
+    const counts = this.#list.counts();
+    if (position === 'deep' && counts) {
+      const [direction, first] = order.startsWith('-') ? ['DESC', 'max'] : ['ASC', 'min'];
+      // SQLite takes `before` from the row of the minimum or maximum.
+      queries.push(`block_${this.#index} (block, before) AS MATERIALIZED (
+        SELECT ${first}(block), before FROM (
+          SELECT block, count, sum(count) OVER (ORDER BY block ${direction}) - count AS before
+          FROM ${counts.table} WHERE ${counts.where})
+        WHERE before + count > ${this.#list.value('offset')})`);
+    }
+    if (isLarge)
+      queries.push(`found (id, sort_key) AS MATERIALIZED (
+        SELECT id, sort_key FROM (${this.#rows()}) ${this.#inOrder()})`);
+    return queries;
+  }
+
+  /** Returns the query for the row of the page; rows with the records of a large page follow. */
+  select(): string {
+    const { resource, shape } = this.#list;
+    const unlessKnown = (sql: string) =>
+      this.#isKnown ? `iif(${this.#isKnown}, NULL, ${sql})` : sql;
+    const [low, high] = this.#ends();
+    const page = `
+      SELECT ${this.#index} AS request, ${this.#tag()} AS tag,
+        (SELECT is_current FROM state) AS is_current, ${this.#list.exists()} AS owner_exists,
+        ${unlessKnown(shape.isOne ? '1' : `(${this.#list.total()})`)} AS total,
+        ${unlessKnown('items')} AS items, count, ${low} AS low, ${high} AS high
+      FROM (SELECT ${shape.isLarge ? "''" : this.#texts()} AS items, count(*) AS count,
+              min(sort_key) AS low, max(sort_key) AS high
+            FROM (${shape.isLarge ? 'found' : this.#rows()}) AS ${resource.table})`;
+    const row = this.#hasKeys ? this.#withNeighbours(page) : page;
+    return shape.isLarge ? `${row} UNION ALL ${this.#largeRecords()}` : row;
+  }
+
+  /** The tag of a list or, of a single record that depends on no other, its own. */
+  #tag(): string {
+    const isOwn = this.#list.shape.isOne && !this.#members.some((each) => each.dependsOnOthers);
+    return isOwn ? tagSql('low') : '(SELECT tag FROM state)';
+  }
+
+  #texts(): string {
+    const separator = this.#list.shape.include.includes('snippet') ? 'char(10)' : "','";
+    // The aggregate keeps the order of the subquery; an ORDER BY argument would sort again. Unlike
+    // json_group_array, it ends as soon as the text exceeds the limit of the statement.
+    return `coalesce(group_concat(${this.#record()}, ${separator} ${this.#inOrder()}), '')`;
+  }
+
+  /** A tab, which JSON text does not contain, separates a record from its texts. */
+  #record(): string {
+    const json = (members: readonly Member[]) => `json_object(${membersSql(members)})`;
+    const texts = this.#added ? ` || char(9) || ${json(this.#added)}` : '';
+    return `${json(this.#members)}${texts}`;
+  }
+
+  /** Returns only what the records need: SQLite sorts all columns of a subquery. */
+  #columns(): string {
+    const { resource, shape } = this.#list;
+    const members = [...this.#members, ...(this.#added ?? [])];
+    const columns = members.flatMap((member) => member.columns);
+    const needed = shape.isLarge ? ['id'] : new Set(columns);
+    return [...needed].map((column) => `${resource.table}.${column}`).join(', ');
+  }
+
+  /** One row for each record, as bytes: they need no encoding on their way to the socket. */
+  #largeRecords(): string {
+    const { table } = this.#list.resource;
+    const record = `CAST(${this.#record()} AS BLOB)`;
+    const others = this.#hasKeys ? ', NULL, NULL' : '';
+    return `
+      SELECT ${this.#index}, NULL, NULL, NULL, NULL, ${record}, 1, NULL, NULL${others}
+      FROM found CROSS JOIN ${table} ON ${table}.id = found.id`;
+  }
+
+  /** Orders records that were found in the reverse order. */
+  #inOrder(): string {
+    const { position, order } = this.#list.shape;
+    return position === 'before' ? `ORDER BY sort_key ${order.startsWith('-') ? 'DESC' : ''}` : '';
+  }
+
+  /** Whether links to the neighbours begin at keys; those by rank, or by offset and id, do not. */
+  get #hasKeys(): boolean {
+    const { order, position, filters } = this.#list.shape;
+    if (order === 'rank') return false;
+    return (
+      filters.includes('match') || order !== 'id' || position === 'after' || position === 'before'
+    );
+  }
+
+  /** Returns the keys at the ends. An empty page lies beside its key or at the end of the list. */
+  #ends(): [low: string, high: string] {
+    if (!this.#hasKeys) return ['low', 'high'];
+    const key = this.#list.value('key');
+    return this.#isRising
+      ? [`coalesce(low, min(${key} + 1, ${MAX_KEY}), ${MAX_KEY})`, 'high']
+      : ['low', `coalesce(high, max(${key} - 1, 0), 0)`];
+  }
+
+  /** Adds whether there are records beyond the keys of a page. */
+  #withNeighbours(page: string): string {
+    // From the page on, so that a record nearby is found without reading those at the far end.
+    const find = (operator: '<' | '>', end: string) => (query: RecordQuery) =>
+      `
+      (SELECT 1 FROM ${query.name} WHERE ${isBeyond(query, operator, end)}
+       ${query.isSorted ? '' : orderBy(query, operator === '>')} LIMIT 1)`;
+    const lower = this.#list.chosen(find('<', 'page.low'));
+    const higher = this.#list.chosen(find('>', 'page.high'));
+    return `SELECT *, ${lower} AS has_lower, ${higher} AS has_higher FROM (${page}) AS page`;
+  }
+
+  #rows(): string {
+    const { table } = this.#list.resource;
+    const given = this.#list.value('limit');
+    const limit = this.#isKnown ? `iif(${this.#isKnown}, 0, ${given})` : given;
+    if (this.#list.shape.order === 'rank') return this.#rankedRows(limit);
+    const columns = this.#columns();
+    const rows = this.#list.each().map((query) => {
+      const [isStarted, offset] = this.#start(query);
+      const page = `
+        sort_key FROM ${query.name} AS ${table} WHERE ${isStarted} ${orderBy(query, this.#isRising)}
+        LIMIT ${this.#list.chosen(({ name }) => (name === query.name ? limit : '0'))} ${offset}`;
+      if (!query.isSorted) return `SELECT ${columns}, ${page}`;
+      return `
+        SELECT ${columns}, sort_key FROM (SELECT id AS found, ${page})
+        CROSS JOIN ${table} ON ${table}.id = found ${orderBy(query, this.#isRising)}`;
+    });
+    if (rows.length === 1) return rows.join();
+    return rows.map((sql) => `SELECT * FROM (${sql})`).join(' UNION ALL ');
+  }
+
+  /** Returns the condition under which a record is not before the page, and its OFFSET clause. */
+  #start(query: RecordQuery): [isStarted: string, offset: string] {
+    const { position } = this.#list.shape;
+    const operator = this.#isRising ? '>' : '<';
+    if (position === 'after' || position === 'before')
+      return [isBeyond(query, operator, this.#list.value('key')), ''];
+    const offset = this.#list.value('offset');
+    if (position === 'offset' || !this.#list.counts()) return ['TRUE', `OFFSET ${offset}`];
+    const block = `(SELECT block FROM block_${this.#index})`;
+    const before = `(SELECT before FROM block_${this.#index})`;
+    const first = this.#isRising ? block : `(${block} + 1)`;
+    const end = `((${first} << ${BLOCK_BITS}) - ${this.#isRising ? 1 : 0})`;
+    return [isBeyond(query, operator, end), `OFFSET coalesce(${offset} - ${before}, 0)`];
+  }
+
+  /** Sorts only ids, so that no other record than those of the page is read. */
+  #rankedRows(limit: string): string {
+    const { resource } = this.#list;
+    const { ids, id, where } = this.#list.found();
+    const search = searchOf(resource);
+    const score = `bm25(${[search.table, ...Object.values(search.weights)].join(', ')})`;
+    return `
+      SELECT ${this.#columns()}, NULL AS sort_key
+      FROM (SELECT ${id} AS found, ${score} AS score FROM ${ids} WHERE ${where}
+            ORDER BY score, found LIMIT ${limit} OFFSET ${this.#list.value('offset')})
+      CROSS JOIN ${resource.table} ON ${resource.table}.id = found ORDER BY score, found`;
+  }
+}
+
+/** Returns the condition that a record lies beyond an end, whose blocks can be skipped. */
+function isBeyond({ hasBlocks }: RecordQuery, operator: '<' | '>', end: string): string {
+  if (!hasBlocks) return `sort_key ${operator} ${end}`;
+  // The plus keeps SQLite from searching by this condition instead of the block.
+  return `+sort_key ${operator} ${end} AND block ${operator}= ${end} >> ${BLOCK_BITS}`;
+}
+
+function orderBy({ hasBlocks }: RecordQuery, isRising: boolean): string {
+  const direction = isRising ? 'ASC' : 'DESC';
+  return `ORDER BY ${hasBlocks ? `block ${direction}, ` : ''}sort_key ${direction}`;
+}
+
+function searchOf({ search, table }: Resource): SearchTables {
+  if (!search) throw new Error(`${table} cannot be searched`);
+  return search;
+}

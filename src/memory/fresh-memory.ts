@@ -1,0 +1,176 @@
+// Texts that stay in memory and are returned only while they are provably the latest ones, because
+// the revision of the database has changed when a commit of any process returns:
+// 1. A text is found only if the revision, read after the request arrived, is the one it is kept
+//    for. So every commit that was acknowledged before the request is in it.
+// 2. A text is kept only if the revision was the same before and after it was read.
+// 3. A transaction of this process moves all texts to the next revision only if it has changed a
+//    record, and exactly one transaction lies between the two. So no other one has.
+// In all other cases, memory is emptied.
+import { LRUCache } from 'lru-cache';
+import type { Freshness } from '../storage/database.ts';
+import type { Change, CommitObserver, Kept, Memory } from '../storage/writer.ts';
+
+/** What an entry takes beside its text. */
+const ENTRY_BYTES = 300;
+
+const SETTLED = Promise.resolve();
+
+/** The area of texts that depend on the whole database: each change empties it. */
+export const PAGES = 'pages';
+
+/** The memory of one process for a database. */
+export class FreshMemory implements Memory, CommitObserver {
+  #freshness: Freshness | undefined;
+  readonly #maxBytes: number;
+  #entries: LRUCache<string, Kept>;
+  #revision: string | undefined;
+  /** The revision before the transaction that is running. */
+  #before: string | undefined;
+  #isCommitting = false;
+  #wasFresh: boolean | undefined;
+  #isInRun = false;
+  readonly #prefixes = new Map<string, string>();
+  #renewals = 0;
+  hits = 0;
+  misses = 0;
+
+  /** Keeps up to `maxBytes` of memory; nothing without `freshness`. */
+  constructor(freshness: Freshness | undefined, maxBytes: number) {
+    this.#freshness = maxBytes > 0 ? freshness : undefined;
+    this.#maxBytes = Math.floor(maxBytes);
+    this.#entries = this.#createEntries();
+  }
+
+  get bytes(): number {
+    return this.#entries.calculatedSize;
+  }
+
+  find<Value extends Kept>(area: string, key: number | string): Value | undefined {
+    if (!this.#freshness) return undefined;
+    const found = this.#isFresh() ? this.#entries.get(this.#nameOf(area, key)) : undefined;
+    if (found) this.hits += 1;
+    else this.misses += 1;
+    return found as Value | undefined;
+  }
+
+  /** Calls `run`, in which no request can arrive, with one check for all of its lookups. */
+  readonly inOneRun = (run: () => void): void => {
+    this.#isInRun = true;
+    run();
+    this.#isInRun = false;
+    this.#endRun();
+  };
+
+  /** Checks once for all lookups of one synchronous run. */
+  #isFresh(): boolean {
+    if (this.#wasFresh === undefined) {
+      this.#wasFresh = this.check() !== undefined;
+      // `queueMicrotask` would take five times as long.
+      if (!this.#isInRun) void SETTLED.then(this.#endRun);
+    }
+    return this.#wasFresh;
+  }
+
+  readonly #endRun = () => {
+    this.#wasFresh = undefined;
+  };
+
+  check(): string | undefined {
+    const revision = this.#freshness?.revision();
+    if (revision !== this.#revision && !this.#isCommitting) this.#restart(revision);
+    return revision === this.#revision ? revision : undefined;
+  }
+
+  /** Strings must be {@link detached}. */
+  keep(
+    revision: string | undefined,
+    area: string,
+    values: Iterable<readonly [key: number | string, value: Kept | undefined]>,
+  ): void {
+    if (revision === undefined || this.check() !== revision) return;
+    for (const [key, value] of values) if (value) this.#set(this.#nameOf(area, key), value);
+  }
+
+  /** Must be called before a transaction of this process, and {@link end} after it. */
+  begin(): undefined {
+    this.#before = this.check();
+    this.#isCommitting = true;
+  }
+
+  /** Takes the changes of a transaction: [] if perhaps none was made, undefined if unknown. */
+  end({ changes }: { readonly changes: readonly Change[] | undefined }): void {
+    this.#isCommitting = false;
+    if (this.#before !== undefined) this.#advance(this.#before, changes);
+  }
+
+  #advance(before: string, changes: readonly Change[] = []): void {
+    // Someone else's change would look like a change of this transaction.
+    if (changes.length === 0) return;
+    const after = this.#freshness?.committed();
+    // This platform does not show its own commits.
+    if (after === before) this.#freshness = undefined;
+    const isNext = after !== undefined && this.#freshness?.isNext(before, after);
+    if (!isNext || this.#revision !== before) {
+      this.#restart(undefined);
+      return;
+    }
+    this.#revision = after;
+    this.#renew(PAGES);
+    for (const [area, key, now] of changes) {
+      if (key === undefined) {
+        this.#renew(area);
+        continue;
+      }
+      const name = this.#nameOf(area, key);
+      // What nobody has read would only displace what somebody has.
+      if (!this.#entries.has(name)) continue;
+      if (now) this.#set(name, now);
+      else this.#entries.delete(name);
+    }
+  }
+
+  #restart(revision: string | undefined): void {
+    this.#revision = revision;
+    // Clearing would take as long as the largest number of entries so far.
+    if (this.#entries.size > 0) this.#entries = this.#createEntries();
+  }
+
+  #createEntries(): LRUCache<string, Kept> {
+    return new LRUCache({ maxSize: Math.max(this.#maxBytes, 1) });
+  }
+
+  #set(name: string, value: Kept): void {
+    const { text, ...rest } = value;
+    if (text === undefined) return;
+    // V8 takes two bytes for each character if one of them is not Latin-1.
+    const characterBytes = isAscii(text) ? 1 : 2;
+    const others = name.length + JSON.stringify(rest).length;
+    this.#entries.set(name, value, { size: ENTRY_BYTES + others + characterBytes * text.length });
+  }
+
+  /** Forgets all texts of an area: nobody will ask for their keys again. Returns the new prefix. */
+  #renew(area: string): string {
+    this.#renewals += 1;
+    const prefix = `${area} ${this.#renewals}/`;
+    this.#prefixes.set(area, prefix);
+    return prefix;
+  }
+
+  #nameOf(area: string, key: number | string): string {
+    return `${this.#prefixes.get(area) ?? this.#renew(area)}${key}`;
+  }
+}
+
+/** Returns a copy of a part, for which V8 would keep the whole text in memory. */
+export function detached(part: string): string {
+  // UTF-8 would take ten times as long for Japanese.
+  const encoding = isAscii(part) ? 'latin1' : 'utf16le';
+  return Buffer.from(part, encoding).toString(encoding);
+}
+
+function isAscii(text: string): boolean {
+  return Buffer.byteLength(text) === text.length;
+}
+
+/** For tables that keep nothing in memory. */
+export const NO_MEMORY = new FreshMemory(undefined, 0);

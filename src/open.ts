@@ -1,0 +1,77 @@
+// Opens the database that an option names: a file, memory or a cluster.
+import { readFile } from 'node:fs/promises';
+import { openRqlite } from './rqlite/engine.ts';
+import { type Database, DatabaseUnusable } from './storage/database.ts';
+import type { Location, ParsedCluster } from './storage/location.ts';
+import { migrate, refuseUnfinished } from './storage/schema/migrations.ts';
+import { openSqlite } from './storage/sqlite/engine.ts';
+import { unusable } from './storage/sqlite/unusable.ts';
+
+/** Where data is kept. */
+export interface StorageOptions {
+  readonly db: Location;
+  /** The password of the cluster's user, unless it is in a file. */
+  readonly dbPassword: string | undefined;
+  readonly dbPasswordFile: string | undefined;
+}
+
+/** Opens and migrates a database, alone to import. Rejects with {@link DatabaseUnusable}. */
+export async function openStorage(
+  use: 'serve' | 'import',
+  options: StorageOptions,
+  warn?: (message: string, fields: object) => void,
+): Promise<Database & AsyncDisposable> {
+  const { db } = options;
+  const alone = use === 'import';
+  const onForeignLog =
+    warn && ((kept: string) => warn('the log of another file was set aside', { kept }));
+  const database = await (db.kind === 'cluster'
+    ? openCluster(alone ? { ...db, level: 'linearizable' } : db, options, {
+        warn: (message, node) => warn?.(message, { node }),
+      })
+    : openSqlite(db.name, { alone, onForeignLog }));
+  return prepare(database, db.name, async () => {
+    await migrate(database);
+    if (!alone) await refuseUnfinished(database);
+  });
+}
+
+/** Prepares a database for its use; closes it if that fails. */
+export async function prepare<Opened extends Pick<Database, 'close'>>(
+  opened: Opened,
+  name: string,
+  work: () => Promise<void>,
+): Promise<Opened & AsyncDisposable> {
+  try {
+    await work();
+    return { ...opened, [Symbol.asyncDispose]: () => opened.close() };
+  } catch (error) {
+    await opened.close();
+    throw unusable(name, error);
+  }
+}
+
+/** Opens a cluster. Rejects with {@link DatabaseUnusable}. */
+export async function openCluster(
+  { nodes, user, level }: ParsedCluster,
+  options: StorageOptions,
+  parts: Parameters<typeof openRqlite>[2],
+) {
+  const password = await passwordOf(options);
+  try {
+    return await openRqlite({ nodes, user, password }, level, parts);
+  } catch (error) {
+    throw unusable(options.db.name, error);
+  }
+}
+
+/** Resolves with the password of the cluster's user, if there is one. */
+export async function passwordOf({ dbPassword, dbPasswordFile: file }: StorageOptions) {
+  if (file === undefined) return dbPassword;
+  try {
+    return (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new DatabaseUnusable(`cannot read the password in ${file}: ${code}`, { cause });
+  }
+}

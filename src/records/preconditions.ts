@@ -1,0 +1,60 @@
+// Conditional requests for records and lists (RFC 9110, section 13).
+import type { RequestHeaders } from '../contract/endpoint.ts';
+import { type EntityTag, matchesStrongly, matchesWeakly } from '../http/body/entity-tags.ts';
+import { Problem } from '../http/problem.ts';
+import type { Reply } from '../http/reply.ts';
+import { type Condition, isNoneOf, isOneOf, NEVER } from './condition.ts';
+
+/** The form of the tags of this service; no other tag can match. */
+const TAG = /^[0-9a-f]{8}[-.]\d{1,16}$/;
+
+/** What proxies append to the tag of an answer that they compress. */
+const COMPRESSED = /[-;](?:gzip|br|zstd|deflate)$/;
+
+const SPOILT =
+  'A proxy that compresses answers has changed the entity tag in if-match. Send the tag without ' +
+  'W/ and without a suffix such as -gzip, or configure the proxy as /docs/guides/safe-writes says.';
+
+/** Returns the headers of an answer with a record or a list, given its entity tag. */
+export function stateHeaders(tag: string): readonly string[] {
+  return ['etag', `"${tag}"`, 'cache-control', 'private, no-cache'];
+}
+
+/** Returns the condition under which a write is carried out. */
+export function writeCondition({
+  'if-match': match = '*',
+  'if-none-match': noneMatch = [],
+}: RequestHeaders): Condition {
+  if (noneMatch === '*') return NEVER;
+  const excluded = textsOf(noneMatch);
+  if (match === '*') return excluded.length > 0 ? isNoneOf(excluded) : null;
+  const allowed = textsOf(match.filter(({ isWeak }) => !isWeak));
+  return isOneOf(allowed.filter((text) => !excluded.includes(text)));
+}
+
+/** Returns the condition under which the client knows the current state of a list. */
+export function knownCondition({ 'if-none-match': noneMatch = [] }: RequestHeaders): Condition {
+  return noneMatch === '*' ? null : isOneOf(textsOf(noneMatch));
+}
+
+/** Returns a 304 if the client knows the state, else undefined. Throws 412. */
+export function checkRead(headers: RequestHeaders, tag: string): Reply | undefined {
+  const { 'if-match': match, 'if-none-match': noneMatch } = headers;
+  if (match && !matchesStrongly(match, tag)) throw preconditionFailed(tag, headers);
+  const isKnown = noneMatch && matchesWeakly(noneMatch, tag);
+  return isKnown ? { status: 304, headers: stateHeaders(tag) } : undefined;
+}
+
+/** Returns the 412 for a record or list with this entity tag. */
+export function preconditionFailed(tag: string, { 'if-match': match }: RequestHeaders): Problem {
+  const isSpoilt = ({ text, isWeak }: EntityTag) => isWeak || COMPRESSED.test(text);
+  const detail =
+    Array.isArray(match) && !matchesStrongly(match, tag) && match.some(isSpoilt)
+      ? SPOILT
+      : 'The record or list is not in the state that if-match or if-none-match requires.';
+  return new Problem('precondition-failed', detail, { headers: ['etag', `"${tag}"`] });
+}
+
+function textsOf(tags: readonly EntityTag[]): string[] {
+  return tags.map(({ text }) => text).filter((text) => TAG.test(text));
+}

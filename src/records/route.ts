@@ -1,0 +1,198 @@
+// The operations on single records of a resource: create, read, replace, patch and delete.
+import { createHash, hash } from 'node:crypto';
+import { endpoint, type Input } from '../contract/endpoint.ts';
+import { JSON_LINES } from '../http/body/media-type.ts';
+import { type Bases, basePath, fillTemplate, type Ids, notFound } from '../http/paths.ts';
+import { Problem } from '../http/problem.ts';
+import { jsonReply, type Reply, type WrittenIds } from '../http/reply.ts';
+import type { Call, Route } from '../http/route.ts';
+import { type Members, patchOf, type Resource, valuesOf } from '../resources/resource.ts';
+import type { Once } from '../retries/compound-writes.ts';
+import type { Values } from '../storage/writer.ts';
+import { checkTags, tagsIn } from '../tags/bodies.ts';
+import { type Condition, satisfies } from './condition.ts';
+import type { Choice } from './members.ts';
+import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
+import type { Table } from './table.ts';
+import type { Created, Stored } from './writes.ts';
+
+const REPLAYED = ['idempotent-replayed', 'true'];
+
+/** A bulk request counts as one request, plus one for this many lines; tags count, too. */
+const LINES_PER_REQUEST = 50;
+const TAGS_PER_LINE = 2;
+
+type RecordInput = Input<Ids, unknown>;
+type ChangeInput = Input<Ids, Members>;
+type ReadInput = Input<Ids & Partial<Choice>, unknown>;
+
+/** Reads a record with chosen members; its tag is that of a list if others can change them. */
+export type ReadChosen = (
+  resource: Resource,
+  key: { readonly id: number; readonly owner: number | undefined },
+  choice: Choice,
+) => Promise<Stored | undefined>;
+
+/** A resource, and what its routes work with. */
+interface Served {
+  readonly resource: Resource;
+  readonly table: Table;
+  readonly ownerTable: Table | undefined;
+  /** Without it, records have only their own members. */
+  readonly readChosen: ReadChosen | undefined;
+  readonly bases: Bases;
+}
+
+/** Returns the routes of a resource. */
+export function recordRoutes(served: Served): Route[] {
+  const records = new Records(served);
+  const { path, idParameter } = served.resource;
+  const recordPath = `${path}/{${idParameter}}`;
+  return [
+    endpoint('POST', path, (input: RecordInput) => records.create(input)),
+    endpoint('GET', recordPath, (input: ReadInput) => records.read(input)),
+    endpoint('PUT', recordPath, (input: ChangeInput) =>
+      records.change(input, valuesOf(served.resource, input.body)),
+    ),
+    endpoint('PATCH', recordPath, (input: ChangeInput) => records.patch(input)),
+    endpoint('DELETE', recordPath, (input: RecordInput) => records.remove(input)),
+  ];
+}
+
+class Records {
+  readonly #served: Served;
+  readonly #basePath: string;
+
+  constructor(served: Served) {
+    this.#served = served;
+    this.#basePath = basePath(served.bases);
+  }
+
+  async create(input: RecordInput): Promise<Reply> {
+    const path = fillTemplate(this.#served.resource.path, input.parameters);
+    const { id, tag, texts, isReplay, newTags } = await this.#store(input, path);
+    // The first answer may have got lost, so a repetition gets the same: 201, too.
+    const replayed = isReplay ? REPLAYED : [];
+    const location = `${this.#basePath}${path}`;
+    const ids = texts.length === 1 ? id : ([id, id + texts.length - 1] as const);
+    const createdIds = { [this.#served.resource.idParameter]: ids, ...newTags };
+    if (input.call.format === 'lines') {
+      const headers = ['content-type', JSON_LINES, 'location', location, ...replayed];
+      return { status: 201, headers, body: `${texts.join('\n')}\n`, createdIds };
+    }
+    const headers = ['location', `${location}/${id}`, ...stateHeaders(tag), ...replayed];
+    return jsonReply(201, texts[0] ?? '', headers, createdIds);
+  }
+
+  async #store({ parameters, headers, body, call }: RecordInput, path: string): Promise<Created> {
+    const bodies = (call.format === 'lines' ? body : [body]) as readonly Members[];
+    const tags = tagsIn(this.#served.resource, bodies, call.format, true);
+    // Before anything is stored: a request must not be refused in the middle.
+    const tagCount = call.format === 'lines' && tags ? tags.length : 0;
+    const charge = Math.floor((bodies.length + tagCount / TAGS_PER_LINE) / LINES_PER_REQUEST);
+    if (charge > 0) await call.charge(charge);
+    const records = bodies.map((each) => valuesOf(this.#served.resource, each));
+    const key = headers['idempotency-key'];
+    // Without the base path: a new --base-url must not turn a repetition into a first request.
+    const once = key === undefined ? undefined : onceOf(key, path, call);
+    const ownerId = this.#ownerId(parameters);
+    const outcome = await this.#served.table.create(records, ownerId, once, tags);
+    const created = checkTags(outcome, tags, call.format);
+    if (!created) throw this.#ownerNotFound(call);
+    if (!created.isReuse) return created;
+    const detail = 'This idempotency key was used before, with a different body.';
+    throw new Problem('idempotency-key-reused', detail);
+  }
+
+  /** Returns the record at once if it is in memory: a promise would cost more time. */
+  read(input: ReadInput): Reply | Promise<Reply> {
+    const { fields = [], include = [] } = input.parameters;
+    const { readChosen, resource } = this.#served;
+    const key = { id: this.#id(input.parameters), owner: this.#ownerId(input.parameters) };
+    const record =
+      readChosen && (fields.length > 0 || include.length > 0)
+        ? readChosen(resource, key, { fields, include })
+        : this.#find(input.parameters);
+    if (!(record instanceof Promise)) return this.#answer(input, record);
+    return record.then((found) => this.#answer(input, found));
+  }
+
+  #answer(input: RecordInput, record: Stored | undefined): Reply | Promise<Reply> {
+    if (!record) return this.#refuse(input);
+    return checkRead(input.headers, record.tag) ?? recordReply(record);
+  }
+
+  async patch(input: ChangeInput): Promise<Reply> {
+    const { parameters, headers, body, call } = input;
+    const values = patchOf(this.#served.resource, body);
+    const tags = tagsIn(this.#served.resource, [body], call.format);
+    if (tags || values.some((value) => value !== null)) return this.change(input, values);
+    // An empty patch changes nothing, not even the tag.
+    const condition = writeCondition(headers);
+    const record = await this.#find(parameters);
+    if (!record || !satisfies(condition, record.tag)) return this.#refuse(input, condition);
+    return recordReply(record);
+  }
+
+  async change(input: ChangeInput, values: Values): Promise<Reply> {
+    const { parameters, headers, body, call } = input;
+    const [id, owner] = [this.#id(parameters), this.#ownerId(parameters)];
+    const condition = writeCondition(headers);
+    const tags = tagsIn(this.#served.resource, [body], call.format);
+    const changed = await this.#served.table.change(id, values, owner, condition, tags);
+    const record = checkTags(changed, tags, call.format);
+    if (!record) return this.#refuse(input, condition);
+    return recordReply(record, record.newTags);
+  }
+
+  async remove(input: RecordInput): Promise<Reply> {
+    const { parameters, headers } = input;
+    const condition = writeCondition(headers);
+    const ownerId = this.#ownerId(parameters);
+    const isRemoved = await this.#served.table.remove(this.#id(parameters), ownerId, condition);
+    return isRemoved ? { status: 204 } : this.#refuse(input, condition);
+  }
+
+  #find(ids: Ids): Stored | Promise<Stored | undefined> {
+    return this.#served.table.read(this.#id(ids), this.#ownerId(ids));
+  }
+
+  /** Rejects with the reason why there is no record, or none that satisfies the condition. */
+  async #refuse(
+    { parameters, headers, call }: RecordInput,
+    condition: Condition = null,
+  ): Promise<never> {
+    const record = condition === null ? undefined : await this.#find(parameters);
+    if (record) throw preconditionFailed(record.tag, headers);
+    // Name the outermost record that is missing.
+    const { resource, ownerTable } = this.#served;
+    if (ownerTable && !(await ownerTable.read(this.#ownerId(parameters) ?? 0)))
+      throw this.#ownerNotFound(call);
+    throw notFound(resource.label, call.pathValues.at(-1));
+  }
+
+  #ownerNotFound({ pathValues }: Call): Problem {
+    return notFound(this.#served.resource.owner?.resource.label ?? '', pathValues[0]);
+  }
+
+  #id(ids: Ids): number {
+    return ids[this.#served.resource.idParameter] ?? 0;
+  }
+
+  #ownerId(ids: Ids): number | undefined {
+    const { owner } = this.#served.resource;
+    return owner && ids[owner.resource.idParameter];
+  }
+}
+
+function recordReply({ text, tag }: Stored, createdIds?: WrittenIds): Reply {
+  return jsonReply(200, text, stateHeaders(tag), createdIds);
+}
+
+/** Scopes the key of a request to its client and path, and takes the fingerprint of its body. */
+function onceOf(key: string, path: string, { key: sender, format, bytes }: Call): Once {
+  return {
+    key: hash('sha256', JSON.stringify([sender?.digest ?? '', path, key]), 'base64url'),
+    fingerprint: createHash('sha256').update(format).update(bytes).digest('base64url'),
+  };
+}

@@ -1,0 +1,158 @@
+// The records of a resource, whose JSON text SQLite builds and the service sends as it is.
+
+import { detached, NO_MEMORY } from '../memory/fresh-memory.ts';
+import { notes } from '../resources/notes.ts';
+import type { Resource } from '../resources/resource.ts';
+import { compoundCreation, type Once } from '../retries/compound-writes.ts';
+import { Batcher, type BatchMeter } from '../storage/batcher.ts';
+import { type Database, MAX_PAGE_BYTES } from '../storage/database.ts';
+import { tagSql } from '../storage/numbers.ts';
+import type { Memory, RowTag, Values, Write } from '../storage/writer.ts';
+import { taggedChange, type UnknownTags } from '../tags/tagged-notes.ts';
+import type { Condition } from './condition.ts';
+import { recordSql } from './text.ts';
+import { type Changed, type Created, recordKinds, type Stored } from './writes.ts';
+
+const NO_KEY = { fingerprint: '' };
+
+/** Then the statements of each write with tags see only its rows. */
+const ALONE = 0;
+
+/** What a table works with besides its database. */
+export interface TableOptions {
+  readonly meter?: BatchMeter | undefined;
+  /** The writer of the table must use the same. */
+  readonly memory?: Memory | undefined;
+}
+
+interface RecordKey {
+  readonly id: number;
+  readonly owner: number;
+}
+
+/** The records of one table; `owner` is 0 if none owns them. */
+export class Table {
+  readonly #resource: Resource;
+  readonly #write: Write;
+  readonly #kinds: ReturnType<typeof kindsOf>;
+  readonly #memory: Memory;
+  readonly #reads: Batcher<RecordKey, Stored | undefined>;
+
+  constructor(
+    resource: Resource,
+    database: Database,
+    write: Write,
+    { meter, memory = NO_MEMORY }: TableOptions = {},
+  ) {
+    this.#resource = resource;
+    this.#write = write;
+    this.#kinds = kindsOf(resource);
+    this.#memory = memory;
+    const sql = readSql(resource);
+    const run = (keys: readonly RecordKey[]) => this.#readBatch(database, sql, keys);
+    this.#reads = new Batcher({ run, meter });
+  }
+
+  /** Stores all or none, once for each key; undefined if the owner is missing. */
+  create(
+    records: readonly Values[],
+    owner = 0,
+    once?: Once,
+    tags?: readonly RowTag[],
+  ): Promise<Created | UnknownTags | undefined> {
+    const rows = rowsOf(records, owner, once ?? (tags && NO_KEY));
+    if (tags) return this.#write(this.#kinds.taggedCreation, ALONE, { rows, tags });
+    if (once) return this.#write(this.#kinds.keyedCreation, once.key, { rows });
+    return this.#write(this.#kinds.creation, undefined, { rows });
+  }
+
+  read(id: number, owner = 0): Stored | Promise<Stored | undefined> {
+    const known = this.#memory.find<Stored>(this.#resource.table, id);
+    const isFound =
+      known && (!this.#resource.owner || known.text.startsWith(this.#beginningOf(id, owner)));
+    return isFound ? known : this.#reads.submit({ id, owner });
+  }
+
+  async #readBatch(database: Database, sql: string, keys: readonly RecordKey[]) {
+    const { table, owner: owned } = this.#resource;
+    const revision = this.#memory.check();
+    const parameter = JSON.stringify(keys.map(({ id, owner }) => (owned ? [owner, id] : id)));
+    // Records that are too large together are read one by one.
+    const [row] = await database.read({ sql, parameter, maxBytes: MAX_PAGE_BYTES });
+    if (typeof row?.lines !== 'string') throw new Error('the engine returned no records');
+    // JSON text contains no raw line feed.
+    const lines = row.lines.split('\n');
+    const records = keys.map(({ id, owner }, index) =>
+      recordIn(lines[index], this.#beginningOf(id, owner)),
+    );
+    if (revision !== undefined) {
+      const kept = keys.map(({ id }, index) => [id, detachedRecord(records[index])] as const);
+      this.#memory.keep(revision, table, kept);
+    }
+    return records;
+  }
+
+  /** Returns how the text of a record begins, which tells whose it is. */
+  #beginningOf(id: number, owner: number): string {
+    const { owner: owned } = this.#resource;
+    return owned ? `{"id":${id},"${owned.column}":${owner},` : `{"id":${id},`;
+  }
+
+  /** Replaces tags and values, except by null; undefined if no record satisfies the condition. */
+  change(
+    id: number,
+    values: Values,
+    owner = 0,
+    condition: Condition = null,
+    tags?: readonly RowTag[],
+  ): Promise<Changed | UnknownTags | undefined> {
+    const rows = [[owner, id, condition, ...values]];
+    const { taggedChange, patch, replacement } = this.#kinds;
+    if (tags && taggedChange) return this.#write(taggedChange, ALONE, { rows, tags });
+    return this.#write(values.includes(null) ? patch : replacement, id, { rows });
+  }
+
+  /** Deletes a record and all it owns; false if none satisfies the condition. */
+  remove(id: number, owner = 0, condition: Condition = null): Promise<boolean> {
+    return this.#write(this.#kinds.removal, id, { rows: [[owner, id, condition]] });
+  }
+}
+
+function readSql(resource: Resource): string {
+  const { table, owner } = resource;
+  // SQLite unpacks bare ids faster than arrays.
+  const isRead = owner
+    ? `${table}.id = sent.value ->> 1 AND ${table}.${owner.column} = sent.value ->> 0`
+    : `${table}.id = sent.value`;
+  const line = `${tagSql(`${table}.number`)} || ' ' || ${recordSql(resource)}`;
+  return `
+    SELECT group_concat(CASE WHEN ${table}.id IS NULL THEN '' ELSE ${line} END, char(10)) AS lines
+    FROM json_each(?1) AS sent LEFT JOIN ${table} ON ${isRead}`;
+}
+
+/** Throws if the line has another record: SQLite does not guarantee the order. */
+function recordIn(line: string | undefined, beginning: string): Stored | undefined {
+  if (line === '') return undefined;
+  const space = line?.indexOf(' ') ?? -1;
+  if (!line?.startsWith(beginning, space + 1))
+    throw new Error('the engine returned the records in another order');
+  return { tag: line.slice(0, space), text: line.slice(space + 1) };
+}
+
+function detachedRecord(record: Stored | undefined): Stored | undefined {
+  return record && { tag: detached(record.tag), text: detached(record.text) };
+}
+
+function kindsOf(resource: Resource) {
+  return {
+    ...recordKinds(resource),
+    keyedCreation: compoundCreation(resource),
+    taggedCreation: compoundCreation(resource, true),
+    taggedChange: resource === notes ? taggedChange() : undefined,
+  };
+}
+
+function rowsOf(records: readonly Values[], owner: number, once?: Partial<Once>): Values[] {
+  const { key = null, fingerprint = null } = once ?? {};
+  return records.map((values, index) => [owner, key, index === 0 ? fingerprint : null, ...values]);
+}

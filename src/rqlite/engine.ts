@@ -1,0 +1,181 @@
+// The engine for rqlite, which replicates SQLite with Raft. A batch is resent until a node answers:
+// its first statement inserts its id, so that a second run fails, and its rows are stored with it.
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import {
+  type Database,
+  DatabaseUnavailable,
+  DatabaseUncertain,
+  DatabaseUnusable,
+  type Row,
+  type Statement,
+} from '../storage/database.ts';
+import type { ReadLevel } from '../storage/location.ts';
+import {
+  SCHEMA_VERSION,
+  storedSchema,
+  UNFINISHED,
+  VERSION,
+  VERSIONS_TABLE,
+} from '../storage/schema/migrations.ts';
+import { BATCHES_TABLE, DONE_ERROR, EXECUTE } from './batches.ts';
+import {
+  CLUSTER_LIMITS,
+  Cluster,
+  type ClusterAddress,
+  failureOf,
+  NODE_FAILURE,
+  type Reply,
+  type Step,
+} from './cluster.ts';
+import { History, type Warn } from './history.ts';
+
+/**
+ * rqlite 8.43.4 fails to roll back in two cases: after a failed statement that its parser takes for
+ * one with RETURNING (hence `noparse`), and, in `request`, after a statement that SQLite cannot
+ * compile (so only statements on existing tables go there).
+ */
+const EXECUTE_AND_QUERY = EXECUTE.replace('/db/execute?', '/db/request?associative&');
+const QUERY = '/db/query?associative&redirect&noparse';
+
+/** Without `fmt`, the copy of a leader can lack what only the log of its SQLite has. */
+const COPY = '/db/backup?redirect&fmt=delete';
+
+const SELECT_ROWS = 'SELECT rows FROM notes_server_batches WHERE id = ?1';
+
+/** SQLite's message if {@link ROWS_TO_SERVE} finds that the service must not write now. */
+const FORBIDDEN_ERROR = 'NOT NULL constraint failed: notes_server_batches.rows';
+
+/** Fails if the schema is newer than this program, or if an import is unfinished. */
+const ROWS_TO_SERVE = `
+  iif(${VERSION} > ${SCHEMA_VERSION}
+    OR (${UNFINISHED}), NULL, '[]')`;
+
+const storeSql = (rows = `'[]'`) => `
+  UPDATE notes_server_batches SET rows = json_insert(rows, '$[#]', json(${rows})) WHERE id = ?2`;
+
+const FOREIGN_KEYS: Statement = { sql: 'SELECT foreign_keys AS enforced FROM pragma_foreign_keys' };
+const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
+
+/** Opens a cluster as {@link storedSchema} does; rejects if it lacks -fk or, `toRead`, is empty. */
+export async function openRqlite(
+  address: ClusterAddress,
+  level: ReadLevel,
+  { toRead = false, warn }: { readonly toRead?: boolean; readonly warn?: Warn } = {},
+): Promise<Database & { readonly copyTo: (path: string) => Promise<void> }> {
+  const cluster = new Cluster(address);
+  const history = new History(cluster, warn);
+  try {
+    const first = (statement: Statement) => send(cluster, statement).then(rowsOf);
+    const { version } = await storedSchema(first);
+    if (toRead && version === 0) throw new DatabaseUnusable('it is empty');
+    const [foreignKeys] = await first(FOREIGN_KEYS);
+    if (foreignKeys?.enforced !== 1)
+      throw new DatabaseUnusable('its nodes must be started with -fk');
+    rowsOf(await cluster.send(EXECUTE, [[VERSIONS_TABLE], [BATCHES_TABLE]]));
+    await history.prove();
+  } catch (error) {
+    cluster[Symbol.dispose]();
+    throw error;
+  }
+  return {
+    read: (statement) => history.read(() => send(cluster, statement, level)).then(rowsOf),
+    transact: (batchId, statements) => transact(cluster, history, batchId, statements),
+    async ping() {
+      // Not as a read: however seldom it is called, it writes nothing while the leader stays.
+      await history.ensureProven();
+      rowsOf(await send(cluster, PING, level));
+    },
+    async copyTo(path) {
+      await history.read(async () => {
+        await pipeline(await cluster.get(COPY), createWriteStream(path));
+        return { leadership: cluster.leadership };
+      });
+    },
+    patienceMs: CLUSTER_LIMITS.clusterMs,
+    stopSoon: () => cluster.stopSoon(),
+    close: async () => cluster[Symbol.dispose](),
+  };
+}
+
+function send(
+  cluster: Cluster,
+  statement: Statement,
+  level: ReadLevel = 'linearizable',
+): Promise<Reply> {
+  return cluster.send(`${QUERY}&level=${level}`, [toStep(statement)], statement.maxBytes);
+}
+
+/** Returns the rows of the only statement; throws if any has failed. */
+function rowsOf(reply: Reply): readonly Row[] {
+  const { error } = failureOf(reply);
+  if (error !== undefined) throw errorOf(error);
+  return reply.results[0]?.rows ?? [];
+}
+
+async function transact(
+  cluster: Cluster,
+  history: History,
+  batchId: string,
+  statements: readonly Statement[],
+): Promise<readonly (readonly Row[])[]> {
+  // Before the batch is sent: until then, it is certain that it changed nothing.
+  await history.ensureProven();
+  // The statements of the service return rows, those of commands do not.
+  const hasRows = statements.some(({ rows }) => rows !== undefined);
+  const begin = history.batches.begin(batchId, hasRows ? ROWS_TO_SERVE : undefined);
+  const steps = [...begin, ...toSteps(batchId, statements, hasRows)];
+  const reply = await certain(cluster.send(hasRows ? EXECUTE_AND_QUERY : EXECUTE, steps));
+  const { error } = failureOf(reply);
+  if (error === undefined || error === DONE_ERROR) {
+    await certain(history.accept(batchId, reply));
+    if (!hasRows) return statements.map(() => []);
+    const rows =
+      error === undefined ? reply.results.at(-1)?.rows : await storedRows(cluster, batchId);
+    if (rows?.length) return JSON.parse(String(rows[0]?.rows));
+  } else {
+    // Other nodes may have carried it out, unless the leader has missed nothing.
+    history.forget();
+    await certain(history.prove());
+    const isDone = hasRows && (await storedRows(cluster, batchId)).length > 0;
+    if (!isDone && !NODE_FAILURE.test(error)) throw errorOf(error);
+  }
+  throw new DatabaseUncertain('a batch may have been carried out in part', { cause: error });
+}
+
+/** Resolves as `outcome` does; its errors leave open whether a batch was carried out. */
+async function certain<Outcome>(outcome: Promise<Outcome>): Promise<Outcome> {
+  try {
+    return await outcome;
+  } catch (cause) {
+    throw new DatabaseUncertain('the cluster has not confirmed a batch', { cause });
+  }
+}
+
+/** Resolves with the row of a batch that was carried out. */
+async function storedRows(cluster: Cluster, batchId: string): Promise<readonly Row[]> {
+  return rowsOf(await certain(send(cluster, { sql: SELECT_ROWS, parameter: batchId })));
+}
+
+function errorOf(error: string): Error {
+  if (error === FORBIDDEN_ERROR)
+    return new DatabaseUnavailable('a newer version or an import has taken over the database');
+  return NODE_FAILURE.test(error) ? new DatabaseUnavailable(error) : new Error(error);
+}
+
+/** Returns a statement as a node takes it. */
+export function toStep({ sql, parameter }: Statement): Step {
+  return parameter === undefined ? [sql] : [sql, parameter];
+}
+
+/** Returns a batch as the cluster carries it out: each foretold row is stored before its write. */
+function toSteps(batchId: string, statements: readonly Statement[], hasRows: boolean): Step[] {
+  const steps: Step[] = [];
+  for (const statement of statements) {
+    const { parameter = '', rows } = statement;
+    if (hasRows) steps.push([storeSql(rows), rows ? parameter : '', batchId]);
+    steps.push(toStep(statement));
+  }
+  if (hasRows) steps.push([SELECT_ROWS, batchId]);
+  return steps;
+}

@@ -1,0 +1,252 @@
+// The search index of a resource, which follows the log of changes: before a search is answered,
+// and in the background. The log is the queue, so writes cost no more, and a kill loses nothing.
+//
+//            a write             its time, a search
+//   idle ---------------> due ----------------------> working
+//    ^                     '<------- a pause ----------'  |
+//    '<------------------- up to date --------------------'
+// The end of the service closes it in each state.
+import type { Resource, Searchable } from '../resources/resource.ts';
+import { SEARCHABLE } from '../resources/resources.ts';
+import { Batcher } from '../storage/batcher.ts';
+import { type Database, DatabaseFull, StorageError } from '../storage/database.ts';
+import type { Commit, CommitObserver, Run, Write } from '../storage/writer.ts';
+import {
+  createIndexKinds,
+  createStepReader,
+  type IndexState,
+  isCurrent,
+  type PreparedStep,
+  stateOf,
+  stateSql,
+} from './steps.ts';
+
+/** The search index is so far behind that a search would wait too long. */
+export class IndexBehind extends StorageError {
+  /** In how many seconds the index will probably have caught up. */
+  readonly retryAfterS: number;
+
+  constructor(ms: number) {
+    super('the search index is catching up');
+    this.retryAfterS = Math.max(1, Math.min(Math.ceil(ms / 1_000), MAX_RETRY_S));
+  }
+}
+
+/** There is no room for what searches need in the index. */
+export class IndexFull extends StorageError {}
+
+/** Estimates of longer times are too rough. */
+const MAX_RETRY_S = 60;
+
+/** The times of an index; tests change them. */
+export const INDEX_TIMES = {
+  /** The longest time that a search waits, if a single step does not take longer. */
+  maxWaitMs: 1_000,
+  /** How long after a write, or after an error, the background begins to index. */
+  delayMs: 1_000,
+  /** While others write, the background pauses this many times as long as it has worked. */
+  pauseFactor: 49,
+};
+
+/** The time for a byte of a step's size, until it has been measured. */
+const ASSUMED_MS_PER_BYTE = 0.000_2;
+/** The weight of earlier measurements, in bytes. */
+const REMEMBERED_BYTES = 262_144;
+
+interface Waiting {
+  readonly number: number;
+  readonly since: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The indexes of all resources that can be searched. They must observe `write`. */
+export class SearchIndexes implements CommitObserver {
+  readonly #indexes: ReadonlyMap<Resource, SearchIndex>;
+
+  constructor(database: Database, write: Write) {
+    this.#indexes = new Map(
+      SEARCHABLE.map((each) => [each, new SearchIndex(each, database, write)]),
+    );
+  }
+
+  of(resource: Resource): SearchIndex | undefined {
+    return this.#indexes.get(resource);
+  }
+
+  end({ runs }: Commit): void {
+    for (const index of this.#indexes.values()) index.noticeWrites(runs);
+  }
+
+  async close(): Promise<void> {
+    for (const index of this.#indexes.values()) await index.close();
+  }
+}
+
+/** The index of one resource. */
+export class SearchIndex {
+  readonly #write: Write;
+  readonly #kinds: ReturnType<typeof createIndexKinds>;
+  readonly #prepare: ReturnType<typeof createStepReader>;
+  /** One read serves all searches that arrived during the one before. */
+  readonly #states: Batcher<undefined, IndexState & { readonly backlog: number }>;
+  readonly #waiting = new Set<Waiting>();
+  #work: Promise<void> = Promise.resolve();
+  /** The step after the one that is being written. */
+  #ahead: Promise<PreparedStep | undefined> | undefined;
+  #state: 'idle' | 'due' | 'working' | 'closed' = 'idle';
+  /** Whether a search has been rejected because of the backlog. */
+  #isWanted = false;
+  #writes = 0;
+  #msPerByte = ASSUMED_MS_PER_BYTE;
+  /** The size of what must still be indexed, by the last estimate. */
+  #backlog = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Schedules the work that is left from the last run. The writes of the index go to `write`. */
+  constructor(resource: Searchable, database: Database, write: Write) {
+    this.#write = write;
+    this.#kinds = createIndexKinds(resource);
+    this.#prepare = createStepReader(resource, database);
+    const sql = stateSql(resource);
+    this.#states = new Batcher({
+      async run(calls) {
+        const [row] = await database.read({ sql });
+        if (!row) throw new Error('the search index has no position');
+        const state = { ...stateOf(row), backlog: Number(row.backlog) };
+        return calls.map(() => state);
+      },
+    });
+    this.#schedule(INDEX_TIMES.delayMs);
+  }
+
+  /** Resolves when all changes before the call are indexed; rejects with {@link IndexBehind}. */
+  async catchUp(): Promise<void> {
+    const state = await this.#states.submit(undefined);
+    if (isCurrent(state)) return;
+    this.#backlog = state.backlog;
+    if (this.#backlogMs > INDEX_TIMES.maxWaitMs) {
+      this.#isWanted = true;
+      this.#start();
+      throw new IndexBehind(this.#backlogMs);
+    }
+    await new Promise<void>((resolve, reject) => {
+      this.#waiting.add({ number: state.last, since: performance.now(), resolve, reject });
+      this.#start();
+    });
+  }
+
+  /** Must be called after each transaction, so that the background indexes what it has written. */
+  noticeWrites(runs: readonly Run[]): void {
+    const { step, restart } = this.#kinds;
+    if (runs.every(({ kind }) => kind === step || kind === restart)) return;
+    this.#writes += 1;
+    this.#schedule(INDEX_TIMES.delayMs);
+  }
+
+  /** Resolves when the work has ended; no write follows. Searches that wait are rejected. */
+  async close(): Promise<void> {
+    this.#state = 'closed';
+    clearTimeout(this.#timer);
+    await this.#work;
+    await this.#ahead;
+  }
+
+  #schedule(ms: number): void {
+    if (this.#state !== 'idle') return;
+    this.#state = 'due';
+    this.#timer = setTimeout(() => this.#start(), ms).unref();
+  }
+
+  #start(): void {
+    if (this.#state === 'working') return;
+    clearTimeout(this.#timer);
+    if (this.#state !== 'closed') this.#state = 'working';
+    this.#work = this.#catchUpInSteps();
+  }
+
+  get #backlogMs(): number {
+    return this.#backlog * this.#msPerByte;
+  }
+
+  get #isUrgent(): boolean {
+    return this.#isWanted || this.#waiting.size > 0;
+  }
+
+  /** Takes steps until the index is up to date, or until the next pause. Never rejects. */
+  async #catchUpInSteps(): Promise<void> {
+    let pauseMs: number | undefined = 0;
+    try {
+      while (this.#state === 'working' && (pauseMs === 0 || this.#isUrgent))
+        pauseMs = await this.#proceed();
+    } catch (error) {
+      const isFull = error instanceof DatabaseFull;
+      this.#reject(isFull ? new IndexFull(error.message, { cause: error }) : error);
+      pauseMs = INDEX_TIMES.delayMs;
+    }
+    if (this.#state === 'closed') return this.#reject(new IndexBehind(this.#backlogMs));
+    this.#state = 'idle';
+    if (pauseMs !== undefined) this.#schedule(pauseMs);
+  }
+
+  /** Takes a step; resolves with the pause before the next one, undefined if none is needed. */
+  async #proceed(): Promise<number | undefined> {
+    const writes = this.#writes;
+    const started = performance.now();
+    const outcome = await this.#takeStep();
+    if (outcome === 'done') {
+      this.#isWanted = false;
+      return this.#writes > writes ? INDEX_TIMES.delayMs : undefined;
+    }
+    // The estimate that admitted them was wrong.
+    const latest = performance.now() - INDEX_TIMES.maxWaitMs;
+    this.#isWanted ||= [...this.#waiting].some(({ since }) => since < latest);
+    this.#reject(new IndexBehind(this.#backlogMs), latest);
+    // Another process is at work, which may end before the index is up to date.
+    if (outcome === 'lost') return INDEX_TIMES.delayMs;
+    const workedMs = performance.now() - started;
+    return this.#writes > writes ? INDEX_TIMES.pauseFactor * workedMs : 0;
+  }
+
+  /** Resolves with 'done' if nothing was left to do, with 'lost' if another process was first. */
+  async #takeStep(): Promise<'done' | 'moved' | 'lost'> {
+    const started = performance.now();
+    const ahead = this.#ahead && (await this.#ahead);
+    this.#ahead = undefined;
+    const { state, step, size, isFull } = ahead?.step ? ahead : await this.#prepare();
+    if (isCurrent(state)) {
+      this.#settleUpTo(state.number);
+      return 'done';
+    }
+    if (!step) {
+      const restart = { rows: [], from: state, to: { number: state.last, id: 0 } };
+      return (await this.#write(this.#kinds.restart, 0, restart)) ? 'moved' : 'lost';
+    }
+    const writing = this.#write(this.#kinds.step, 0, step);
+    // The next step is prepared during the write; it has no effect if this one has none.
+    if (isFull && this.#isUrgent) this.#ahead = this.#prepare(step.to).catch(() => undefined);
+    if (!(await writing)) return 'lost';
+    this.#learn(size, isFull, performance.now() - started);
+    if (step.to.id === null) this.#settleUpTo(step.to.number);
+    return 'moved';
+  }
+
+  #learn(size: number, isFull: boolean, ms: number): void {
+    this.#backlog = Math.max(0, this.#backlog - size);
+    // Small steps take longer for each byte.
+    if (!isFull) return;
+    const weight = size / (size + REMEMBERED_BYTES);
+    this.#msPerByte += (ms / size - this.#msPerByte) * weight;
+  }
+
+  #settleUpTo(number: number): void {
+    for (const each of this.#waiting)
+      if (each.number <= number && this.#waiting.delete(each)) each.resolve();
+  }
+
+  /** Rejects the searches that began to wait before a time of `performance.now`. */
+  #reject(error: unknown, before = Number.POSITIVE_INFINITY): void {
+    for (const each of this.#waiting)
+      if (each.since < before && this.#waiting.delete(each)) each.reject(error);
+  }
+}

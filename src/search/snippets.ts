@@ -1,0 +1,54 @@
+// The snippets of a page: the search for matches is bounded, and lets other requests run.
+import { isUtf8, transcode } from 'node:buffer';
+import { MAX_SNIPPET_LENGTH } from '../contract/generated.js';
+import { Turns } from '../http/turns.ts';
+import type { Query } from './query.ts';
+import { snippetOf } from './snippet.ts';
+
+/** The limits of the snippets of a page; tests change them. */
+export const SNIPPET_LIMITS = {
+  effortUnits: 2_000_000,
+  /** How long the search goes on before other requests may run. */
+  sliceMs: 2,
+};
+
+const turns = new Turns();
+
+/** Resolves with the new end of each record; calls `check`, which may throw, after each pause. */
+export async function snippetEnds(
+  records: readonly (string | Buffer)[],
+  [title = '', body = '']: readonly string[],
+  query: Query,
+  check: () => void,
+): Promise<readonly string[]> {
+  const ends: string[] = [];
+  let units = SNIPPET_LIMITS.effortUnits;
+  let pausedMs = performance.now();
+  for (const [index, record] of records.entries()) {
+    const { [title]: titleText = '', [body]: bodyText = '' } = textsIn(record);
+    // What a record does not need is left to the next ones.
+    const share = units / (records.length - index);
+    const effort = { units: share };
+    const search = snippetOf(titleText, bodyText, query, MAX_SNIPPET_LENGTH, effort);
+    let step = search.next();
+    for (; !step.done; step = search.next()) {
+      if (performance.now() <= pausedMs + SNIPPET_LIMITS.sliceMs) continue;
+      await turns.next();
+      check();
+      pausedMs = performance.now();
+    }
+    units -= share - effort.units;
+    ends.push(`,"snippet":${JSON.stringify(step.value)}}`);
+  }
+  return ends;
+}
+
+/** Returns the texts after a record, or the members of a whole record, which has them. */
+function textsIn(record: string | Buffer): Readonly<Record<string, string>> {
+  const start = record.indexOf('\t') + 1;
+  if (typeof record === 'string') return JSON.parse(record.slice(start));
+  const bytes = record.subarray(start);
+  // Several times as fast as `toString`.
+  const text = isUtf8(bytes) ? transcode(bytes, 'utf8', 'utf16le').toString('utf16le') : `${bytes}`;
+  return JSON.parse(text);
+}

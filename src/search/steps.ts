@@ -1,0 +1,227 @@
+// The steps that bring a search index up to date. A step has no effect unless the index is where
+// it was read, so several processes may index at once.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { BLOCK_BITS, type Searchable, searchedFieldsOf, typeOf } from '../resources/resource.ts';
+import type { Row, Source } from '../storage/database.ts';
+import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
+import { namedRows } from '../storage/parameter.ts';
+import type { RowSet, Values, WriteKind } from '../storage/writer.ts';
+import { indexedSlices } from './words.ts';
+
+/** The limits of a step; its first record may exceed `bytes`. */
+export const STEP_LIMITS = { records: 256, bytes: 1_048_576, changes: 4_096 };
+
+/** How long to analyse texts before other events are handled. */
+const SLICE_MS = 2;
+
+/** What a record adds to the size of a step beside the bytes of its texts: it takes time. */
+const RECORD_BYTES = 512;
+
+/** How many records are measured to estimate the size of all. */
+const SAMPLED_RECORDS = 1_000;
+
+/** How many changes are examined to count those that must be indexed. */
+const COUNTED_CHANGES = 10_000;
+
+/** Which changes an index contains, as its table of the position stores it. */
+interface IndexPosition {
+  /** The number of the last change that it contains. */
+  readonly number: number;
+  /** While all records are being indexed: the id of the last one that the index contains. */
+  readonly id: number | null;
+}
+
+/** How far an index is behind. */
+export interface IndexState extends IndexPosition {
+  readonly last: number;
+  /** Whether the log has all changes since `number`. If not, all records must be indexed again. */
+  readonly reaches: boolean;
+}
+
+/** The rows of a step, and the positions before and after it. */
+interface IndexStep extends RowSet {
+  readonly from: IndexPosition;
+  readonly to: IndexPosition;
+}
+
+/** A step that can be written, and the state of the index before it. */
+export interface PreparedStep {
+  readonly state: IndexState;
+  /** Undefined if the index is up to date, or if all records must be indexed again. */
+  readonly step?: IndexStep;
+  /** How much the step takes from the backlog: the bytes of its texts, and some for each record. */
+  readonly size: number;
+  /** Whether more would have followed without the limits. */
+  readonly isFull: boolean;
+}
+
+/** Returns the SQL that tests whether a change in the log concerns the texts of a record. */
+export const isOfTextsSql = (resource: Searchable) =>
+  `type IN (${['created', 'updated', 'deleted'].map((event) => `'${typeOf(resource)}.${event}'`)})`;
+
+/** The tables of both queries: the position `from`, the records that follow it, their sizes. */
+function nextSql(resource: Searchable, maxRecords: number, from = 'number, id'): string {
+  const { table, search } = resource;
+  const size = searchedFieldsOf(resource).map((name) => `octet_length(${table}.${name})`);
+  return `
+    place AS MATERIALIZED (
+      SELECT number, id, last, number = last OR (number < last AND oldest <= number + 1) AS reaches
+      FROM (SELECT ${from}, ${LAST_NUMBER} AS last,
+              coalesce((SELECT min(number) FROM ${CHANGES}), ${LAST_NUMBER} + 1) AS oldest
+            FROM ${search.position})),
+    logged AS MATERIALIZED (
+      SELECT number, type, id FROM ${CHANGES}
+      WHERE number > (SELECT iif(id IS NULL, number, NULL) FROM place)
+      ORDER BY number LIMIT ${STEP_LIMITS.changes}),
+    due (position, id) AS MATERIALIZED (
+      SELECT * FROM (SELECT number, id FROM logged WHERE ${isOfTextsSql(resource)}
+                     ORDER BY number LIMIT ${maxRecords})
+      UNION ALL
+      SELECT * FROM (SELECT id, id FROM ${table}
+                     WHERE id > (SELECT iif(reaches, id, 0) FROM place)
+                     ORDER BY id LIMIT ${maxRecords})),
+    measured AS (
+      SELECT position, due.id, ${RECORD_BYTES} + coalesce(${size.join(' + ')}, 0) AS size
+      FROM due LEFT JOIN ${table} ON ${table}.id = due.id)`;
+}
+
+/** Returns the SQL of the state with the backlog: about how much must be indexed. */
+export function stateSql(resource: Searchable): string {
+  const counted = `
+    SELECT type FROM ${CHANGES} WHERE number > (SELECT number FROM place) LIMIT ${COUNTED_CHANGES}`;
+  return `
+    WITH ${nextSql(resource, SAMPLED_RECORDS)}
+    SELECT number, id, last, reaches, (SELECT coalesce(avg(size), 0) FROM measured) * (
+      (SELECT count(*) FROM (${counted}) WHERE ${isOfTextsSql(resource)})
+        + max(last - number - ${COUNTED_CHANGES}, 0)
+        + (SELECT coalesce(sum(count), 0) FROM ${resource.blocks}
+           WHERE block >= iif(reaches, id, 0) >> ${BLOCK_BITS})) AS backlog
+    FROM place`;
+}
+
+/** Returns one statement, so that the texts are not older than the changes. */
+function workSql(resource: Searchable): string {
+  const { table } = resource;
+  const texts = searchedFieldsOf(resource).map((name) => `${table}.${name}`);
+  const from = `
+    coalesce(?1 ->> 0, number) AS number, iif(?1 ->> 0 IS NULL, id, ?1 ->> 1) AS id`;
+  return `
+    WITH ${nextSql(resource, STEP_LIMITS.records, from)},
+    sized AS (
+      SELECT position, id, size, sum(size) OVER (ORDER BY position) - size AS before FROM measured)
+    SELECT place.*, taken.*, (SELECT count(*) FROM due) AS due,
+      (SELECT count(*) FROM logged) AS logged, (SELECT max(number) FROM logged) AS logged_to
+    FROM place, (
+      SELECT count(*) AS taken, max(position) AS taken_to, sum(size) AS size,
+        json_group_array(json_array(sized.id, json_array(${texts}))) AS records
+      FROM sized LEFT JOIN ${table} ON ${table}.id = sized.id
+      WHERE before < ${STEP_LIMITS.bytes}) AS taken`;
+}
+
+/** Returns the state in a row of either query. */
+export function stateOf({ number, id = null, last, reaches }: Row): IndexState {
+  return {
+    number: Number(number),
+    id: id === null ? null : Number(id),
+    last: Number(last),
+    reaches: reaches === 1,
+  };
+}
+
+/** Whether nothing is left to index. */
+export function isCurrent({ number, id, last }: IndexState): boolean {
+  return number === last && id === null;
+}
+
+/** Returns a function that resolves with the step from a position, by default the stored one. */
+export function createStepReader(resource: Searchable, { read }: Source) {
+  const sql = workSql(resource);
+  return async (from?: IndexPosition): Promise<PreparedStep> => {
+    const parameter = JSON.stringify(from ? [from.number, from.id] : []);
+    const [row] = await read({ sql, parameter });
+    if (!row) throw new Error('the search index has no position');
+    const state = stateOf(row);
+    if (isCurrent(state) || !state.reaches) return { state, size: 0, isFull: false };
+    const isFull = Number(row.taken) < Number(row.due) || row.due === STEP_LIMITS.records;
+    // The log may name a record several times.
+    const records = new Map<number, (string | null)[]>(JSON.parse(String(row.records)));
+    const to = positionAfter(row, state, isFull);
+    const step = { rows: await analyse(records), from: state, to };
+    return { state, step, size: Number(row.size), isFull };
+  };
+}
+
+function positionAfter(row: Row, state: IndexState, isFull: boolean): IndexPosition {
+  const { number, id, last } = state;
+  const taken = Number(row.taken_to);
+  if (id !== null) return { number, id: isFull ? taken : null };
+  const end = row.logged === STEP_LIMITS.changes ? Number(row.logged_to) : last;
+  return { number: isFull ? taken : end, id };
+}
+
+/** Finds the words of texts without blocking the event loop. */
+async function analyse(records: ReadonlyMap<number, (string | null)[]>): Promise<Values[]> {
+  let sliceStarted = performance.now();
+  const wordsOf = async (text: string) => {
+    const slices = indexedSlices(text);
+    for (;;) {
+      const slice = slices.next();
+      if (performance.now() - sliceStarted >= SLICE_MS) {
+        await nextTurn();
+        sliceStarted = performance.now();
+      }
+      if (slice.done) return slice.value;
+    }
+  };
+  const rows: Values[] = [];
+  for (const [id, texts] of records) {
+    const words: (string | null)[] = [];
+    for (const text of texts) words.push(text === null ? null : await wordsOf(text));
+    rows.push([id, ...words]);
+  }
+  return rows;
+}
+
+/** Returns `step`, whose rows are [id, ...words], and `restart`, which empties the index. */
+export function createIndexKinds(resource: Searchable) {
+  const { table, position } = resource.search;
+  const columns = searchedFieldsOf(resource);
+  const isAt = `number = ?1 ->> '$[2].from.number' AND id IS ?1 ->> '$[2].from.id'`;
+  const ifAt = `EXISTS (SELECT 1 FROM ${position} WHERE ${isAt})`;
+  const move = {
+    ignoresRows: true,
+    sql: `
+      UPDATE ${position} SET number = ?1 ->> '$[2].to.number', id = ?1 ->> '$[2].to.id'
+      WHERE ${isAt} RETURNING number`,
+    rows: `(SELECT json_group_array(json_object('number', number)) FROM ${position} WHERE ${isAt})`,
+  };
+  const kindOf = (
+    statements: Readonly<Record<string, { sql: string; ignoresRows?: boolean }>>,
+  ): WriteKind<IndexStep, boolean> => ({
+    statements: { ...statements, move },
+    // All writes have the same key, so there is one in each statement.
+    extra: ([write]) => [{ from: write?.from, to: write?.to }, write?.rows.map(([id]) => id)],
+    outcomes: (writes, { move: moved = [] }) => writes.map(() => moved.length === 1),
+    changes: (_, hasMoved) => (hasMoved ? [[table]] : []),
+  });
+  const step = kindOf({
+    remove: {
+      ignoresRows: true,
+      sql: `
+        DELETE FROM ${table}
+        WHERE rowid IN (SELECT value FROM json_each(?1, '$[3]')) AND ${ifAt}`,
+    },
+    insert: {
+      sql: `
+        WITH ${namedRows('sent', ['_id', ...columns])}
+        INSERT INTO ${table} (rowid, ${columns.join(', ')})
+        SELECT _id, ${columns.join(', ')} FROM sent WHERE ${columns[0]} IS NOT NULL AND ${ifAt}`,
+    },
+  });
+  const restart = kindOf({
+    empty: {
+      sql: `INSERT INTO ${table} (${table}) SELECT 'delete-all' FROM ${position} WHERE ${isAt}`,
+    },
+  });
+  return { step, restart };
+}

@@ -1,0 +1,185 @@
+// All writes of the service. A batch becomes one transaction of runs; a run holds consecutive
+// writes of one kind, which its statements carry out as a set. Those in a batch keep their order.
+import { randomUUID } from 'node:crypto';
+import type { FieldValue } from '../resources/resource.ts';
+import { BATCH_LIMITS, Batcher, type BatchMeter } from './batcher.ts';
+import type { Database, Row, Statement } from './database.ts';
+
+/** A row as a statement unpacks it; null stands for a value that is not given. */
+export type Values = readonly (FieldValue | null)[];
+
+/** The rows of a write, and their tags. */
+export interface RowSet {
+  readonly rows: readonly Values[];
+  readonly tags?: readonly RowTag[];
+}
+
+/** A tag of a row: the position of the row, and the id or name of the tag. */
+export type RowTag = readonly [row: number, tag: number | string];
+
+/** With `ignoresRows`, it gets no rows, because unpacking them takes time. */
+type WriteStatement = Pick<Statement, 'sql' | 'rows'> & { readonly ignoresRows?: boolean };
+
+/** The rows that each statement of a run has returned, in any order. */
+export type RowsByStatement = Readonly<Record<string, readonly Row[]>>;
+
+/** A text and its entity tag, as memory keeps them. */
+export interface Kept {
+  readonly tag?: string;
+  readonly text: string | undefined;
+}
+
+/** A change in the database: to one text of an area, or, without a key, to all of them. */
+export type Change = readonly [area: string, key?: number | string, now?: Kept | undefined];
+
+/** Texts that are returned only while they are the latest ones. */
+export interface Memory {
+  find<Value extends Kept>(area: string, key: number | string): Value | undefined;
+  /** Returns the revision before a read whose results will be kept; undefined if none will be. */
+  check(): string | undefined;
+  /** Keeps what was read since `check` returned `revision`. */
+  keep(
+    revision: string | undefined,
+    area: string,
+    values: Iterable<readonly [key: number | string, value: Kept | undefined]>,
+  ): void;
+}
+
+/** Its statements share a parameter; see parameter.ts. No write can make them fail. */
+export interface WriteKind<Content extends RowSet, Outcome> {
+  /** By name, in the order in which they are carried out. */
+  readonly statements: Readonly<Record<string, WriteStatement>>;
+  readonly extra?: (writes: readonly Content[]) => readonly unknown[];
+  readonly outcomes: (writes: readonly Content[], rows: RowsByStatement) => Outcome[];
+  /** All changes of a write; undefined if they are unknown. */
+  readonly changes?: (write: Content, outcome: Outcome) => readonly Change[] | undefined;
+}
+
+/** Submits a write; resolves once it is durable. Those with the same key share no statement. */
+export type Write = <Content extends RowSet, Outcome>(
+  kind: WriteKind<Content, Outcome>,
+  key: number | string | undefined,
+  write: Content,
+) => Promise<Outcome>;
+
+interface Item {
+  readonly kind: WriteKind<RowSet, unknown>;
+  readonly key: number | string | undefined;
+  readonly write: RowSet;
+}
+
+/** Consecutive writes of one kind, which share their statements. */
+export interface Run {
+  readonly kind: WriteKind<RowSet, unknown>;
+  readonly keys: Set<number | string>;
+  readonly writes: RowSet[];
+  /** Those of all writes. */
+  readonly rows: Values[];
+}
+
+/** The cost of a row or tag, and of the statements of a write with tags, in characters. */
+const ROW_SIZE = 256;
+const TAGGED_SIZE = 8_192;
+/** The largest write leaves room in its batch, so that small ones need not wait. */
+const MAX_SIZE = 0.75 * BATCH_LIMITS.batchSize;
+
+/** Observes the transactions of a writer. */
+export interface CommitObserver {
+  /** Called right before a transaction; may return statements that precede those of the runs. */
+  begin?(): readonly Statement[] | undefined;
+  /** Called after it. A failed transaction may have been committed, too. */
+  end(commit: Commit): void;
+}
+
+/** A transaction that has ended. */
+export interface Commit {
+  readonly runs: readonly Run[];
+  /** Undefined if they are unknown. */
+  readonly changes: readonly Change[] | undefined;
+  readonly isDurable: boolean;
+}
+
+/** Returns the writer of `database`, which rejects as the batcher does. Observers may be added. */
+export function createWriter(
+  database: Database,
+  observers: readonly CommitObserver[] = [],
+  meter?: BatchMeter,
+): Write {
+  const writer = randomUUID();
+  let batches = 0;
+
+  async function commit(items: readonly Item[]): Promise<unknown[]> {
+    batches += 1;
+    const batchId = `${writer}-${batches}`;
+    const now = Date.now();
+    const runs = inRuns(items);
+    const statements = observers.flatMap((each) => each.begin?.() ?? []);
+    let next = statements.length;
+    for (const run of runs) addStatements(statements, run, now);
+    let changes: readonly Change[] | undefined;
+    let isDurable = false;
+    try {
+      const all = await database.transact(batchId, statements);
+      isDurable = true;
+      const outcomes: unknown[] = [];
+      for (const { kind, writes } of runs) {
+        const rows: Record<string, readonly Row[]> = {};
+        for (const name in kind.statements) {
+          rows[name] = all[next] ?? [];
+          next += 1;
+        }
+        outcomes.push(...kind.outcomes(writes, rows));
+      }
+      changes = changesOf(items, outcomes);
+      return outcomes;
+    } finally {
+      for (const each of observers) each.end({ runs, changes, isDurable });
+    }
+  }
+
+  const ready = database.writable;
+  const batcher = new Batcher<Item, unknown>({ run: commit, ready, meter, size: sizeOf });
+  return (kind, key, write) =>
+    batcher.submit({ kind, key, write } as unknown as Item) as Promise<never>;
+}
+
+function sizeOf({ write: { rows, tags } }: Item): number {
+  let size = (rows.length + (tags?.length ?? 0)) * ROW_SIZE + (tags ? TAGGED_SIZE : 0);
+  for (const row of rows)
+    for (const value of row) if (typeof value === 'string') size += value.length;
+  return Math.min(size, MAX_SIZE);
+}
+
+function changesOf(items: readonly Item[], outcomes: readonly unknown[]): Change[] | undefined {
+  const all: Change[] = [];
+  for (const [index, { kind, write }] of items.entries()) {
+    const changes = kind.changes?.(write, outcomes[index]);
+    if (!changes) return undefined;
+    all.push(...changes);
+  }
+  return all;
+}
+
+function inRuns(items: readonly Item[]): Run[] {
+  const runs: Run[] = [];
+  let current: Run | undefined;
+  for (const { kind, key, write } of items) {
+    if (current?.kind !== kind || (key !== undefined && current.keys.has(key))) {
+      current = { kind, keys: new Set(), writes: [], rows: [] };
+      runs.push(current);
+    }
+    if (key !== undefined) current.keys.add(key);
+    current.writes.push(write);
+    for (const row of write.rows) current.rows.push(row);
+  }
+  return runs;
+}
+
+function addStatements(statements: Statement[], { kind, writes, rows }: Run, now: number): void {
+  const extra = kind.extra?.(writes) ?? [];
+  const withRows = JSON.stringify([now, rows, ...extra]);
+  for (const { sql, rows, ignoresRows } of Object.values(kind.statements)) {
+    const parameter = ignoresRows ? JSON.stringify([now, [], ...extra]) : withRows;
+    statements.push(rows === undefined ? { sql, parameter } : { sql, parameter, rows });
+  }
+}

@@ -1,0 +1,71 @@
+// The tags on notes, added and removed one by one.
+
+import { readStatement } from '../records/writes.ts';
+import type { Database, Row } from '../storage/database.ts';
+import { namedRows, SET_TIMES } from '../storage/parameter.ts';
+import type { RowSet, Write, WriteKind } from '../storage/writer.ts';
+
+/** What a write finds: which record is missing, or whether the note has the tag. */
+export type NoteTagState = 'no note' | 'no tag' | 'untagged' | 'tagged';
+
+type Ids = readonly [note: number, tag: number];
+
+/** The tags on notes. Every call rejects with DatabaseUnavailable or QueueFull. */
+export type NoteTags = ReturnType<typeof createNoteTags>;
+
+const FOUND = `${namedRows('sent', ['note_id', 'tag_id'])},
+  found AS (
+    SELECT *, CASE
+      WHEN NOT EXISTS (SELECT 1 FROM notes WHERE id = sent.note_id) THEN 'no note'
+      WHEN NOT EXISTS (SELECT 1 FROM tags WHERE id = sent.tag_id) THEN 'no tag'
+      WHEN NOT EXISTS (
+        SELECT 1 FROM note_tags
+        WHERE note_tags.note_id = sent.note_id AND note_tags.tag_id = sent.tag_id) THEN 'untagged'
+      ELSE 'tagged' END AS state
+    FROM sent)`;
+
+const STATES = readStatement(FOUND, { position: '_position', state: 'state' }, 'FROM found');
+
+const tagging = kindOf(
+  'untagged',
+  `INSERT INTO note_tags (note_id, tag_id)
+   SELECT note_id, tag_id FROM found WHERE state = 'untagged'`,
+);
+
+const untagging = kindOf(
+  'tagged',
+  'DELETE FROM note_tags WHERE (note_id, tag_id) IN (SELECT note_id, tag_id FROM sent)',
+);
+
+/** Returns a kind of writes that change a note in one state only. */
+function kindOf(changed: NoteTagState, write: string): WriteKind<RowSet, NoteTagState> {
+  return {
+    statements: { before: STATES, write: { sql: `WITH ${FOUND} ${write}` }, setTimes: SET_TIMES },
+    changes: (_, before) => (before === changed ? [['note_tags']] : []),
+    outcomes(writes, { before = [] }) {
+      const byPosition = new Map(before.map((row) => [row.position, row]));
+      return writes.map((_, index) => stateOf(byPosition.get(index)));
+    },
+  };
+}
+
+/** Returns the {@link NoteTags} of a database. */
+export function createNoteTags(database: Database, write: Write) {
+  return {
+    /** Tags the note, if both exist; resolves with the state before. */
+    add: (ids: Ids) => write(tagging, ids.join('/'), { rows: [ids] }),
+
+    /** Removes the tag from the note; resolves with the state before. */
+    remove: (ids: Ids) => write(untagging, ids.join('/'), { rows: [ids] }),
+
+    async read(ids: Ids): Promise<NoteTagState> {
+      const [row] = await database.read({ sql: STATES.sql, parameter: JSON.stringify([0, [ids]]) });
+      return stateOf(row);
+    },
+  };
+}
+
+function stateOf(row: Row | undefined): NoteTagState {
+  if (!row) throw new Error('the engine returned too few rows');
+  return row.state as NoteTagState;
+}
