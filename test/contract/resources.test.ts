@@ -15,6 +15,12 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
+/** A parameter with several names. */
+interface Names {
+  readonly items: { readonly enum: readonly string[] };
+  readonly maxItems: number;
+}
+
 /** The parameters of lists that are no filters. */
 const OTHERS = ['order', 'limit', 'offset', 'after', 'before', 'fields', 'include'];
 
@@ -32,7 +38,7 @@ function filterNamesOf(resource: Resource): string[] {
 const TYPES = { text: 'string', integer: 'integer', boolean: 'boolean' };
 
 for (const resource of RESOURCES) {
-  const { label, path, idParameter, fields } = resource;
+  const { label, path, idParameter, fields, included = {}, search } = resource;
   const other = counterpartOf(resource);
 
   for (const template of other ? [path, `${other.path}/{${other.idParameter}}${path}`] : [path])
@@ -42,10 +48,23 @@ for (const resource of RESOURCES) {
       assert.deepEqual(names.sort(), filterNamesOf(resource));
     });
 
+  for (const [name, others] of [
+    [`${label}Include`, ['times', 'etag']],
+    ...(search ? [[`${label}ListInclude`, ['times', 'etag', 'snippet']] as const] : []),
+  ] as const)
+    test(`resources: what ${name} adds to ${label} is declared`, () => {
+      const schema = at(`/components/parameters/${name}/schema`) as Names;
+      const members = [...Object.keys(included), ...others].sort();
+      assert.deepEqual([...schema.items.enum].sort(), members);
+      assert.equal(schema.maxItems, members.length);
+    });
+
   test(`resources: the fields of ${label} can be chosen in its list and in /changes`, () => {
-    const chosenAt = (name: string) =>
-      (at(`/components/parameters/${name}Fields/schema`) as { items: { enum: string[] } }).items
-        .enum;
+    const chosenAt = (name: string) => {
+      const { items, maxItems } = at(`/components/parameters/${name}Fields/schema`) as Names;
+      assert.equal(maxItems, items.enum.length);
+      return [...items.enum];
+    };
     const own = rowColumnsOf(resource);
     assert.deepEqual(chosenAt(label).sort(), [...own].sort());
     assert.deepEqual(
