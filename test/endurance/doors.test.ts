@@ -28,7 +28,7 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
 
 /** The tests of the core: HTTP, the contract at run time, and single records. */
 const CORE_TESTS = [
-  ...['http/router', 'http/message', 'contract/endpoint', 'service/http/invalid-headers'],
+  ...['http/router', 'http/message', 'contract/record', 'service/http/invalid-headers'],
   ...['records', 'comments', 'conditions', 'patch', 'ids'].map((name) => `service/records/${name}`),
 ];
 

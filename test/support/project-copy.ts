@@ -67,8 +67,9 @@ export class ProjectCopy {
     this.takeBuilt('test');
     const tests = names.map((name) => `dist/test/${name}.test.js`);
     const args = ['--test', '--test-reporter=tap', ...tests];
-    const stdout = await this.run(process.execPath, ...args).catch((error) => error.stdout);
-    assert.match(stdout, /^# pass \d\d/m);
-    return stdout.split('\n').filter((line: string) => /^ *not ok|error:/.test(line));
+    const run = this.run(process.execPath, ...args);
+    const printed = await run.catch(({ stdout, stderr }) => stdout || stderr);
+    assert.match(printed, /^# pass \d\d/m);
+    return printed.split('\n').filter((line: string) => /^ *not ok|error:/.test(line));
   }
 }
