@@ -6,11 +6,13 @@ import { test } from 'node:test';
 import { runCommand, startCommand } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { send } from '../support/http.ts';
-import { Copy, FIELDS, RECIPES } from './recipes.ts';
+import { Copy, DEFAULTS, OTHERS, RECIPES } from './recipes.ts';
 
 /** Tests that do not speak of what the recipes add. */
 const OTHER_TESTS = [
-  ...['answers', 'examples', 'operations', 'record', 'resources'].map((name) => `contract/${name}`),
+  ...['answers', 'bounds', 'examples', 'operations', 'record', 'resources'].map(
+    (name) => `contract/${name}`,
+  ),
   ...['storage/migrations', 'storage/resources'],
   ...['bulk', 'comments', 'conditions', 'patch', 'records'].map(
     (name) => `service/records/${name}`,
@@ -19,10 +21,6 @@ const OTHER_TESTS = [
 ];
 
 const NOTE = { title: 'a', body: 'b' };
-const members = (of: (field: (typeof FIELDS)[keyof typeof FIELDS]) => unknown) =>
-  Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, of(field)]));
-const DEFAULTS = members(([{ default: byDefault }]) => byDefault);
-const OTHERS = members(([, , , other]) => other);
 
 test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
   const copy = new Copy(t);
@@ -32,11 +30,9 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
   const launcher = copy.path('bin/notes-server');
   const folder = temporaryFolder(t);
 
-  async function command(...args: (string | { input: string })[]) {
-    const [input] = args.filter((each) => typeof each !== 'string');
-    const texts = args.filter((each) => typeof each === 'string');
-    const { status, stdout, stderr } = await runCommand(t, texts, { launcher, folder, ...input });
-    assert.equal(status, 0, `${texts}: ${stdout}${stderr}`);
+  async function command(args: string[], input = '') {
+    const { status, stdout, stderr } = await runCommand(t, args, { launcher, folder, input });
+    assert.equal(status, 0, `${args}: ${stdout}${stderr}`);
     return stdout;
   }
 
@@ -70,10 +66,8 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
 
       // Fields
       const changed = { ...NOTE, ...OTHERS };
-      const [old, added] = [
-        { id: 1, ...NOTE, ...DEFAULTS },
-        { id: 2, ...changed },
-      ];
+      const old = { id: 1, ...NOTE, ...DEFAULTS };
+      const added = { id: 2, ...changed };
       assert.deepEqual((await json('GET', '/notes/1')).body, old);
       assert.deepEqual(await json('POST', '/notes', changed), { status: 201, body: added });
       assert.deepEqual((await json('PUT', '/notes/2', NOTE)).body, { ...old, id: 2 });
@@ -99,11 +93,9 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
 
       // An included member, an operation, a demonstration
       const { body } = await json('GET', '/notes?include=comments_count&fields=id');
-      assert.deepEqual(body.items, [
-        { id: 1, comments_count: 1 },
-        { id: 2, comments_count: 0 },
-      ]);
-      assert.deepEqual((await json('GET', '/stats')).body, { notes: 2 });
+      const counts = body.items.map((item: Record<string, number>) => item.comments_count);
+      assert.deepEqual(counts, [1, 0]);
+      assert.deepEqual((await json('GET', '/stats')).body, 2);
       const items = { items: ['a', 'b'] };
       assert.deepEqual((await json('POST', '/echo/run', items)).body, items);
 
@@ -113,9 +105,9 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
       assert.deepEqual(created, { status: 201, body: { id: 1, name: 'work' } });
       assert.equal((await json('GET', '/folders?name=work')).body.total, 1);
       assert.equal((await json('PUT', '/folders/1', { name: 'home' })).body.name, 'home');
-      assert.equal(
+      assert.match(
         (await json('GET', '/folders/2')).body.detail,
-        'Folder with ID 2 was not found.',
+        /^Folder with ID 2 was not found/,
       );
       assert.match((await send(url, 'GET', `/changes?since=${next}`)).text, /"folder\.updated"/);
 
@@ -128,19 +120,19 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
       await stop();
 
       // The commands
-      await command('check', '--db', db);
-      const file = await command('export', '--db', db);
-      await command('import', '--db', `${db}.imported`, { input: file });
-      const again = await command('export', '--db', `${db}.imported`);
+      await command(['check', '--db', db]);
+      const file = await command(['export', '--db', db]);
+      await command(['import', '--db', `${db}.imported`], file);
+      const again = await command(['export', '--db', `${db}.imported`]);
       // The first line has the number of the last change.
       assert.deepEqual(again.split('\n').slice(1), file.split('\n').slice(1));
-      await command('check', '--db', `${db}.imported`);
+      await command(['check', '--db', `${db}.imported`]);
     });
   }
 
   await t.test('recipes: a command', async () => {
-    assert.equal(await command('hello', 'Ada'), 'Hello, Ada\n');
-    assert.match(await command('--help'), /--greeting TEXT/);
+    assert.equal(await command(['hello', 'Ada']), 'Hello, Ada\n');
+    assert.match(await command(['--help']), /--greeting TEXT/);
   });
 
   await t.test('recipes: tests that do not speak of what is new pass', async () => {

@@ -8,8 +8,8 @@ type Json = any;
 
 /** The copy of the project that the recipes change. */
 export class Copy extends ProjectCopy {
-  editContract(edit: (contract: Json) => void): void {
-    const contract: Json = JSON.parse(this.read('schemas/openapi.json'));
+  editContract(edit: (contract: Json) => void, revive?: (name: string, value: Json) => Json): void {
+    const contract: Json = JSON.parse(this.read('schemas/openapi.json'), revive);
     edit(contract);
     this.write('schemas/openapi.json', JSON.stringify(contract));
   }
@@ -31,28 +31,31 @@ export class Copy extends ProjectCopy {
 
 const STRING = { type: 'string', format: 'well-formed' };
 
-/** A field of each type: its schema, its type in resources/ and in SQL, and another value. */
-export const FIELDS = {
-  pinned: [{ type: 'boolean', default: false }, 'boolean', 'INTEGER NOT NULL DEFAULT 0', true],
-  priority: [
-    { type: 'integer', minimum: 0, maximum: 9, default: 0 },
-    ...['integer', 'INTEGER NOT NULL DEFAULT 0', 7],
-  ],
-  summary: [
-    { ...STRING, maxLength: 200, default: 'none' },
-    ...['text', `TEXT NOT NULL DEFAULT 'none'`, 'In short: kumquat.'],
-  ],
-  progress: [
-    { type: 'string', enum: ['open', 'done'], default: 'open' },
-    ...['text', `TEXT NOT NULL DEFAULT 'open'`, 'done'],
-  ],
-} as const;
+/** A field of each type: its schema, and another value than its default. */
+const FIELDS: Readonly<Record<string, readonly [schema: Json, other: unknown]>> = {
+  pinned: [{ type: 'boolean', default: false }, true],
+  priority: [{ type: 'integer', minimum: 0, maximum: 9, default: 0 }, 7],
+  summary: [{ ...STRING, maxLength: 200, default: 'none' }, 'In short: kumquat.'],
+  progress: [{ type: 'string', enum: ['open', 'done'], default: 'open' }, 'done'],
+};
+
+const entries = Object.entries(FIELDS);
+
+/** The defaults of these fields, and other values. */
+export const [DEFAULTS, OTHERS] = [
+  Object.fromEntries(entries.map(([name, [schema]]) => [name, schema.default])),
+  Object.fromEntries(entries.map(([name, [, other]]) => [name, other])),
+];
+
+/** Adds the fields to an example of a whole note. */
+function completeExample(_: string, value: Json): Json {
+  const isNote = value?.id && value.title && typeof value.body === 'string';
+  return isNote ? { ...value, ...DEFAULTS } : value;
+}
 
 function addFields(copy: Copy): void {
-  copy.editContract((contract) => {
-    const { schemas, parameters } = contract.components;
-    completeExamples(contract);
-    for (const [name, [declared]] of Object.entries(FIELDS)) {
+  copy.editContract(({ components: { schemas, parameters } }) => {
+    for (const [name, [declared]] of entries) {
       const { default: byDefault, ...schema } = { description: `The ${name}.`, ...declared };
       // In front of the others, as order must not matter.
       for (const part of [schemas.NotePart, schemas.NotePatch])
@@ -65,30 +68,22 @@ function addFields(copy: Copy): void {
         schema.maxItems += 1;
       }
     }
-  });
-  const fields = Object.entries(FIELDS).map(([name, [{ default: byDefault }, type]]) => {
-    return `, ${name}: { type: '${type}', default: ${JSON.stringify(byDefault)} }`;
-  });
-  const known = 'fields: { title: text, body: text';
-  copy.replace('src/resources/notes.ts', known, known + fields.join(''));
-  const columns = Object.entries(FIELDS).map(([name, [, , column]]) => {
-    return `ALTER TABLE notes ADD COLUMN ${name} ${column};`;
-  });
+  }, completeExample);
+  const columns: string[] = [];
+  for (const [name, [{ type, default: byDefault }]] of entries) {
+    const isText = type === 'string';
+    const field = `{ type: '${isText ? 'text' : type}', default: ${JSON.stringify(byDefault)} }`;
+    copy.insert('src/resources/notes.ts', `, ${name}: ${field}`, ' },\n  included');
+    const column = isText ? `TEXT NOT NULL DEFAULT '${byDefault}'` : 'INTEGER NOT NULL DEFAULT 0';
+    columns.push(`ALTER TABLE notes ADD COLUMN ${name} ${column};`);
+  }
   copy.addStep('FIELDS', columns.join('\n'));
-}
-
-/** Adds the fields to the examples of whole notes. */
-function completeExamples(json: Json): void {
-  if (typeof json !== 'object' || json === null) return;
-  if ('id' in json && 'title' in json && typeof json.body === 'string')
-    for (const [name, [schema]] of Object.entries(FIELDS)) json[name] = schema.default;
-  for (const each of Object.values(json)) completeExamples(each);
 }
 
 function addFilters(copy: Copy): void {
   const names = Object.keys(FIELDS);
   copy.editContract(({ paths }) => {
-    for (const [name, [{ type, default: byDefault, ...bounds }]] of Object.entries(FIELDS)) {
+    for (const [name, [{ type, default: byDefault, ...bounds }]] of entries) {
       const values = type === 'boolean' ? { type: 'string', enum: ['true', 'false'] } : { type };
       const description = `Only notes with this ${name}.`;
       const parameter = { name, in: 'query', description, schema: { ...values, ...bounds } };
@@ -121,159 +116,114 @@ function addIncludedMember(copy: Copy): void {
 const asFolder = (text: string) =>
   text.replace(/(?<![eE]|Record)tag/g, 'folder').replace(/(?<!Record)Tag/g, 'Folder');
 
-/** Folders are as tags are, but for their links to notes. */
-function addResource(copy: Copy): void {
-  copy.editContract((contract) => {
-    contract.tags.push({ name: 'Folders', description: 'Folders have a name.' });
-    const operations = ['/tags', '/tags/{tag_id}'].map((path) => [path, contract.paths[path]]);
-    const paths = withoutLinks(
-      JSON.parse(asFolder(JSON.stringify(Object.fromEntries(operations)))),
-    );
-    Object.assign(contract.paths, paths);
-    for (const parts of Object.values<Json>(contract.components))
-      for (const [name, part] of Object.entries<Json>(parts))
-        if (name.startsWith('Tag') && name !== 'TagIds' && name !== 'TagIdFilter')
-          parts[asFolder(name)] = withoutLinks(JSON.parse(asFolder(JSON.stringify(part))));
+/** Returns a part of the contract for folders, without what leads to notes. */
+function folderPart(json: Json): Json {
+  return JSON.parse(asFolder(JSON.stringify(json)), (name, value) => {
+    if (name === 'notes_count' || name.startsWith('listNotesOf')) return undefined;
+    return Array.isArray(value) ? value.filter((each) => each !== 'notes_count') : value;
   });
-  const declaration = copy.read('src/resources/tags.ts');
-  copy.write('src/resources/folders.ts', asFolder(declaration));
-  const resources = 'src/resources/resources.ts';
-  copy.replace(resources, '[notes, tags, comments]', '[notes, tags, comments, folders]');
-  copy.insert(
-    resources,
-    `import { folders } from './folders.ts';\n`,
-    `import { notes } from './notes.ts';`,
-  );
-  const steps = copy.read('src/storage/schema/steps.ts');
-  const ofTags = steps
-    .split('\n\n')
-    .filter((statement) => /^CREATE (TABLE|INDEX|TRIGGER) tags?_?\w* /.test(statement));
-  copy.addStep('FOLDERS', `\n${asFolder(ofTags.join('\n\n'))}\n`);
 }
 
-/** Removes what leads from folders to notes. */
-function withoutLinks(json: Json): Json {
-  if (Array.isArray(json))
-    return json
-      .filter((each) => each?.$ref !== '#/components/parameters/FolderInclude')
-      .map(withoutLinks);
-  if (typeof json !== 'object' || json === null) return json;
-  const members = Object.entries(json).filter(
-    ([name]) => name !== 'notes_count' && !/^listNotesOf/.test(name),
-  );
-  return Object.fromEntries(members.map(([name, value]) => [name, withoutLinks(value)]));
+/** Folders are as tags are, but for what leads to notes. */
+function addResource(copy: Copy): void {
+  copy.editContract(({ tags, paths, components }) => {
+    tags.push({ name: 'Folders', description: 'Folders have a name.' });
+    for (const path of ['/tags', '/tags/{tag_id}']) paths[asFolder(path)] = folderPart(paths[path]);
+    for (const parts of Object.values<Json>(components))
+      for (const [name, part] of Object.entries<Json>(parts))
+        if (name.startsWith('Tag') && name !== 'TagIds' && name !== 'TagIdFilter')
+          parts[asFolder(name)] = folderPart(part);
+    components.parameters.FolderInclude.schema.maxItems -= 1;
+  });
+  const declaration = asFolder(copy.read('src/resources/tags.ts'));
+  copy.write('src/resources/folders.ts', declaration.replace(/ {2}included: \{[^}]*\},\n/, ''));
+  const resources = 'src/resources/resources.ts';
+  copy.replace(resources, '[notes, tags, comments]', '[notes, tags, comments, folders]');
+  copy.insert(resources, `import { folders } from './folders.ts';\n`, 'import { notes }');
+  const ofTags = copy
+    .read('src/storage/schema/steps.ts')
+    .split('\n\n')
+    .filter((statement) => /^CREATE (TABLE|INDEX|TRIGGER) tags?_?\w* /.test(statement));
+  copy.addStep('FOLDERS', asFolder(ofTags.join('\n\n')));
 }
 
 function addOperation(copy: Copy): void {
   copy.editContract(({ paths }) => {
     const operation = structuredClone(paths['/key'].get);
-    const text = { summary: 'Count the notes', description: 'Returns the number of notes.' };
-    Object.assign(operation, { operationId: 'getStats', tags: ['Notes'], ...text });
+    const texts = { summary: 'Count the notes', description: 'Returns the number of notes.' };
+    Object.assign(operation, { operationId: 'getStats', tags: ['Notes'], ...texts });
     delete operation.responses[404];
-    const schema = {
-      description: 'The number of notes.',
-      type: 'object',
-      properties: { notes: { $ref: '#/components/schemas/Count' } },
-      required: ['notes'],
-    };
-    const content = { schema, examples: { one: { summary: 'A note', value: { notes: 1 } } } };
-    operation.responses[200].content['application/json'] = content;
+    const content = operation.responses[200].content['application/json'];
+    content.schema = { $ref: '#/components/schemas/Count' };
+    content.examples = { one: { summary: 'A note', value: 1 } };
     paths['/stats'] = { get: operation };
   });
   copy.write(
     'src/stats/feature.ts',
-    `// GET /stats: how many notes there are.
-import { endpoint } from '../contract/endpoint.ts';
+    `import { endpoint } from '../contract/endpoint.ts';
 import type { Core, Feature } from '../feature.ts';
 import { jsonReply } from '../http/reply.ts';
-
-/** Counts the notes. */
-export function stats({ database }: Core): Feature {
-  const route = endpoint('GET', '/stats', async () => {
-    const [row] = await database.read({ sql: 'SELECT count(*) AS notes FROM notes' });
-    return jsonReply(200, JSON.stringify(row));
-  });
-  return { routes: () => [route] };
-}
-`,
+export const stats = ({ database: { read } }: Core): Feature => ({
+  routes: () => [endpoint('GET', '/stats', async () => {
+    const [row] = await read({ sql: 'SELECT count(*) AS count FROM notes' });
+    return jsonReply(200, String(row?.count));
+  })],
+});\n`,
   );
   copy.insert('src/app.ts', '    stats(core),\n', '    changes(core),\n');
-  const after = `import { fileSizes } from './storage/sqlite/files.ts';\n`;
-  copy.insert('src/app.ts', `import { stats } from './stats/feature.ts';\n`, after);
+  const imported = `import { stats } from './stats/feature.ts';\n`;
+  copy.insert('src/app.ts', imported, `import { fileSizes } from`);
 }
 
 function addDemonstration(copy: Copy): void {
   copy.editContract(({ paths, components: { schemas } }) => {
-    const item = asEcho(paths['/pool/run']);
+    const item = JSON.parse(JSON.stringify(paths['/pool/run']).replaceAll('Pool', 'Echo'));
     const examples = { two: { summary: 'Two threads', value: { items: ['a', 'b'] } } };
     for (const { content } of [item.post.requestBody, item.post.responses[200]])
       content['application/json'].examples = examples;
     paths['/echo/run'] = item;
     const items = { description: 'The items.', type: 'array', items: STRING, maxItems: 8 };
-    const schema = { description: 'Items.', type: 'object', properties: { items } };
-    schemas.EchoInput = { ...schema, required: ['items'], additionalProperties: false };
-    schemas.EchoResult = { ...schema, required: ['items'] };
+    const description = 'Items, each of which a thread returns.';
+    const schema = { description, type: 'object', properties: { items }, required: ['items'] };
+    schemas.EchoInput = { ...schema, additionalProperties: false };
+    schemas.EchoResult = schema;
   });
   copy.write(
     'src/concurrency/echo.ts',
-    `// POST /echo/run: each thread returns its item.
-import type { Demonstration } from './thread.ts';
-
-/** Demonstrates that each thread gets its own input. */
+    `import type { Demonstration } from './thread.ts';
 export const echo: Demonstration<{ items: readonly string[] }, string, string> = {
-  prepare: ({ items }) => ({
-    inputs: items,
-    answer: (results) => JSON.stringify({ items: results }),
-  }),
+  prepare: ({ items }) => ({ inputs: items, answer: (items) => JSON.stringify({ items }) }),
   work: (item) => item,
-};
-`,
+};\n`,
   );
   const tasks = 'src/concurrency/tasks.ts';
   copy.insert(tasks, `  '/echo/run': echo,\n`, `  '/pool/run': pool,\n`);
   copy.insert(tasks, `import { echo } from './echo.ts';\n`, `import { event }`);
 }
 
-function asEcho(json: Json): Json {
-  return JSON.parse(JSON.stringify(json).replaceAll('Pool', 'Echo'));
-}
-
 function addProblem(copy: Copy): void {
   copy.insert('src/http/problem.ts', '  teapot: 418,\n', `  'validation-failed': 422,`);
-  copy.editContract((contract) => {
-    const response = structuredClone(contract.components.responses.NotFoundResponse);
+  copy.editContract(({ components: { responses }, paths }) => {
     const type = 'http://127.0.0.1:3000/problems/teapot';
     const value = { type, title: "I'm a Teapot", status: 418, detail: 'No.' };
-    const examples = { teapot: { summary: 'Tea', 'x-remedy': 'Ask for tea.', value } };
-    Object.assign(response, { description: 'The service makes tea.' });
-    Object.assign(response.content['application/problem+json'], { examples });
-    Object.assign(contract.components.responses, { TeapotResponse: response });
-    const $ref = '#/components/responses/TeapotResponse';
-    Object.assign(contract.paths['/livez'].get.responses, { 418: { $ref } });
+    const response = structuredClone(responses.NotFoundResponse);
+    response.description = 'The service makes tea.';
+    response.content['application/problem+json'].examples = {
+      teapot: { summary: 'Tea', 'x-remedy': 'Ask for tea.', value },
+    };
+    responses.TeapotResponse = response;
+    paths['/livez'].get.responses[418] = { $ref: '#/components/responses/TeapotResponse' };
   });
   const health = 'src/health/feature.ts';
-  copy.replace(health, `probeReply('livez', parameters`, `teaOrReply('livez', parameters`);
-  copy.insert(
-    health,
-    `function teaOrReply(...[name, verbose, checks]: Parameters<typeof probeReply>): Reply {
-  if (verbose !== undefined) throw new Problem('teapot', 'This is a teapot.');
-  return probeReply(name, verbose, checks);
-}
-
-`,
-    '/** Returns `ok`, or a line',
-  );
+  const tea = `if (verbose !== undefined) throw new Problem('teapot', 'This is a teapot.');`;
+  copy.insert(health, `  ${tea}\n`, '  const passed = ');
   copy.replace(health, 'import { unavailable }', 'import { Problem, unavailable }');
 }
 
 function addOption(copy: Copy): void {
-  const entry = `greeting: {
-    flag: 'greeting',
-    value: 'TEXT',
-    help: 'what to say at the start',
-    parse: values.parseText,
-  },`;
-  copy.insert('src/cli/option-table.ts', `  ${entry}\n`, '  apiKeysFile: {');
+  const texts = `flag: 'greeting', value: 'TEXT', help: 'what to say at the start'`;
+  const entry = `  greeting: { ${texts}, parse: values.parseText },\n`;
+  copy.insert('src/cli/option-table.ts', entry, '  apiKeysFile: {');
   const greet = `  if (options.greeting) log.write('info', options.greeting);\n`;
   copy.insert('src/app.ts', greet, '  const keys = await loadKeys(options, siblings.keys);');
   const greeting = '  readonly greeting?: string | undefined;\n';
@@ -283,18 +233,9 @@ function addOption(copy: Copy): void {
 function addCommand(copy: Copy): void {
   const greet = "export const hello = (name: string) => 'Hello, '.concat(name);\n";
   copy.write('src/commands/hello.ts', greet);
-  const entry = `  {
-    name: 'hello',
-    operand: '[NAME]',
-    flags: [],
-    help: 'greet somebody',
-    example: 'hello Ada',
-    async run({ operand }) {
-      const { hello } = await import('../commands/hello.ts');
-      return { lines: [hello(operand)] };
-    },
-  },
-`;
+  const texts = `name: 'hello', operand: '[NAME]', help: 'greet somebody', example: 'hello Ada'`;
+  const lines = `lines: [(await import('../commands/hello.ts')).hello(operand)]`;
+  const entry = `  { ${texts}, flags: [], run: async ({ operand }) => ({ ${lines} }) },\n`;
   copy.insert('src/cli/commands.ts', entry, `  {\n    name: 'help',`);
 }
 

@@ -159,11 +159,8 @@ test('migrations: each step keeps the records that are stored before it', async 
   for (let version = 1; version <= SCHEMA_VERSION; version += 1) {
     await migrate(database, STEPS.slice(0, version));
     for (const { table } of RELATIONS) {
-      const columns = await rows(
-        database,
-        `SELECT name, type FROM pragma_table_info('${table}')
-         WHERE "notnull" AND dflt_value IS NULL`,
-      );
+      const ofTable = `SELECT name, type FROM pragma_table_info('${table}')`;
+      const columns = await rows(database, `${ofTable} WHERE "notnull" AND dflt_value IS NULL`);
       if (columns.length === 0 || created.has(table)) continue;
       created.add(table);
       const values = columns.map(({ type }) => (type === 'TEXT' ? `'a'` : 1));
@@ -171,9 +168,8 @@ test('migrations: each step keeps the records that are stored before it', async 
       await change(database, `INSERT INTO ${table} (${names}) VALUES (${values})`);
     }
   }
-  const found = RELATIONS.map(({ table }) => `SELECT count(*) AS count FROM ${table}`);
-  for (const { count } of await rows(database, found.join(' UNION ALL '))) assert.equal(count, 1);
-  assert.equal(created.size, RELATIONS.length);
+  for (const { table } of RELATIONS)
+    assert.equal((await rows(database, `SELECT 1 FROM ${table}`)).length, 1, table);
 });
 
 test('migrations: a failed step has no effect and can be repeated', async (t) => {

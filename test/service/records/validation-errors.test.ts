@@ -96,12 +96,12 @@ test('validation errors', async (t) => {
       missing('body'),
     ]);
     const listed = await service.request('GET', '/notes/a/comments?limit=101&offset=-1');
-    const [first, ...others] = listed.json.errors;
-    assert.deepEqual(first, inPath('note_id'));
-    assert.deepEqual(inAnyOrder(others), [
+    const errors = [
+      inPath('note_id'),
       { field: 'limit', in: 'query', code: 'maximum', detail: 'must be at most 100' },
       { field: 'offset', in: 'query', code: 'minimum', detail: 'must be at least 0' },
-    ]);
+    ];
+    assert.deepEqual(inAnyOrder(listed.json.errors), inAnyOrder(errors));
   });
 
   await t.test('validation errors: the detail names three and counts the rest', async () => {
