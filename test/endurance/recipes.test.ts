@@ -14,7 +14,7 @@ const OTHER_TESTS = [
     (name) => `contract/${name}`,
   ),
   ...['storage/migrations', 'storage/resources'],
-  ...['bulk', 'comments', 'conditions', 'patch', 'records'].map(
+  ...['bulk', 'comments', 'conditions', 'patch', 'records', 'tags-on-notes'].map(
     (name) => `service/records/${name}`,
   ),
   ...['fields', 'parameters', 'search', 'snippets'].map((name) => `service/lists/${name}`),
@@ -46,7 +46,7 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
       return { status, ...(text && { body: JSON.parse(text) }) };
     };
     const idsIn = async (path: string) =>
-      (await json('GET', path)).body.items.map(({ id }: { id: number }) => id);
+      (await json('GET', path)).body.items?.map(({ id }: { id: number }) => id);
     const stop = async () => {
       service.process.kill('SIGTERM');
       assert.equal((await service.ended).status, 0);

@@ -54,10 +54,11 @@ function completeExample(_: string, value: Json): Json {
 }
 
 function addFields(copy: Copy): void {
-  copy.editContract(({ components: { schemas, parameters } }) => {
+  copy.editContract(({ components: { schemas, parameters }, paths }) => {
+    // The order of parameters and members must not matter.
+    paths['/notes/{note_id}/tags/{tag_id}'].parameters.reverse();
     for (const [name, [declared]] of entries) {
       const { default: byDefault, ...schema } = { description: `The ${name}.`, ...declared };
-      // In front of the others, as order must not matter.
       for (const part of [schemas.NotePart, schemas.NotePatch])
         part.properties = { [name]: schema, ...part.properties };
       schemas.NoteInput.properties[name] = { ...schema, default: byDefault };
