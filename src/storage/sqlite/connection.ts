@@ -95,47 +95,36 @@ export class Connection {
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosing) return Promise.reject(new DatabaseUnavailable('the database is closing'));
     this.pending += 1;
-    const result = this.#last.then(() => this.#perform(work));
+    const result = this.#last.then(async () => {
+      try {
+        return await work();
+      } catch (error) {
+        // A damaged page in the cache would outlive the damage.
+        if (error instanceof DatabaseDamaged)
+          await this.execute('PRAGMA shrink_memory').catch(ignore);
+        throw error;
+      } finally {
+        this.pending -= 1;
+      }
+    });
     this.#last = result.then(ignore, ignore);
     return result;
   }
 
-  async #perform<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      // A damaged page in the cache would outlive the damage.
-      if (error instanceof DatabaseDamaged)
-        await this.execute('PRAGMA shrink_memory').catch(ignore);
-      throw error;
-    } finally {
-      this.pending -= 1;
-    }
-  }
-
   /** Call it inside `exclusively`. Rejects with {@link ReadTooSlow} after `maxMs`. */
-  run(statement: Statement, maxMs?: number): Promise<readonly Row[]> {
-    const { sql } = statement;
-    const known = this.#statements.get(sql);
-    return known
-      ? this.#runPrepared(known, statement, maxMs)
-      : this.#prepare(sql).then((prepared) => this.#runPrepared(prepared, statement, maxMs));
-  }
-
-  #runPrepared(
-    prepared: PreparedStatement,
-    { parameter, maxBytes = MAX_VALUE_BYTES, hasLargeRows }: Statement,
+  async run(
+    { sql, parameter, maxBytes = MAX_VALUE_BYTES, hasLargeRows }: Statement,
     maxMs?: number,
   ): Promise<readonly Row[]> {
-    if (this.#isClosing && maxMs)
-      return Promise.reject(new DatabaseUnavailable('the database is closing'));
+    const prepared = this.#statements.get(sql) ?? (await this.#prepare(sql));
+    if (this.#isClosing && maxMs) throw new DatabaseUnavailable('the database is closing');
     if (maxBytes !== this.#maxBytes) {
       this.#handle.configure('limit', sqlite3.LIMIT_LENGTH, maxBytes);
       this.#maxBytes = maxBytes;
     }
     const timer = maxMs && setTimeout(() => this.interrupt(), maxMs);
     const parameters = parameter === undefined ? [] : [parameter];
-    return new Promise<readonly Row[]>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       const settle = (error: Error | null, rows: readonly Row[]) => {
         clearTimeout(timer);
         // Until it is reset, a write that failed with SQLITE_BUSY prevents all other commits.
