@@ -45,17 +45,15 @@ interface Served {
 
 /** Returns the routes of a resource. */
 export function recordRoutes(served: Served): Route[] {
-  const records = new Records(served);
+  const { create, read, replace, patch, remove } = new Records(served);
   const { path, idParameter } = served.resource;
   const recordPath = `${path}/{${idParameter}}`;
   return [
-    endpoint('POST', path, (input: RecordInput) => records.create(input)),
-    endpoint('GET', recordPath, (input: ReadInput) => records.read(input)),
-    endpoint('PUT', recordPath, (input: ChangeInput) =>
-      records.change(input, valuesOf(served.resource, input.body)),
-    ),
-    endpoint('PATCH', recordPath, (input: ChangeInput) => records.patch(input)),
-    endpoint('DELETE', recordPath, (input: RecordInput) => records.remove(input)),
+    endpoint('POST', path, create),
+    endpoint('GET', recordPath, read),
+    endpoint('PUT', recordPath, replace),
+    endpoint('PATCH', recordPath, patch),
+    endpoint('DELETE', recordPath, remove),
   ];
 }
 
@@ -68,7 +66,7 @@ class Records {
     this.#basePath = basePath(served.bases);
   }
 
-  async create(input: RecordInput): Promise<Reply> {
+  readonly create = async (input: RecordInput): Promise<Reply> => {
     const path = fillTemplate(this.#served.resource.path, input.parameters);
     const { id, tag, texts, isReplay, newTags } = await this.#store(input, path);
     // The first answer may have got lost, so a repetition gets the same: 201, too.
@@ -82,7 +80,7 @@ class Records {
     }
     const headers = ['location', `${location}/${id}`, ...stateHeaders(tag), ...replayed];
     return jsonReply(201, texts[0] ?? '', headers, createdIds);
-  }
+  };
 
   async #store({ parameters, headers, body, call }: RecordInput, path: string): Promise<Created> {
     const bodies = (call.format === 'lines' ? body : [body]) as readonly Members[];
@@ -95,8 +93,8 @@ class Records {
     const key = headers['idempotency-key'];
     // Without the base path: a new --base-url must not turn a repetition into a first request.
     const once = key === undefined ? undefined : onceOf(key, path, call);
-    const ownerId = this.#ownerId(parameters);
-    const outcome = await this.#served.table.create(records, ownerId, once, tags);
+    const { owner } = this.#keyOf(parameters);
+    const outcome = await this.#served.table.create(records, owner, once, tags);
     const created = checkTags(outcome, tags, call.format);
     if (!created) throw this.#ownerNotFound(call);
     if (!created.isReuse) return created;
@@ -105,38 +103,37 @@ class Records {
   }
 
   /** Returns the record at once if it is in memory: a promise would cost more time. */
-  read(input: ReadInput): Reply | Promise<Reply> {
+  readonly read = (input: ReadInput): Reply | Promise<Reply> => {
     const { fields = [], include = [] } = input.parameters;
-    const { readChosen, resource } = this.#served;
-    const key = { id: this.#id(input.parameters), owner: this.#ownerId(input.parameters) };
+    const { readChosen, resource, table } = this.#served;
+    const key = this.#keyOf(input.parameters);
     const record =
       readChosen && (fields.length > 0 || include.length > 0)
         ? readChosen(resource, key, { fields, include })
-        : this.#find(input.parameters);
-    if (!(record instanceof Promise)) return this.#answer(input, record);
-    return record.then((found) => this.#answer(input, found));
-  }
+        : table.read(key.id, key.owner);
+    const answer = (found: Stored | undefined) =>
+      found ? (checkRead(input.headers, found.tag) ?? recordReply(found)) : this.#refuse(input);
+    return record instanceof Promise ? record.then(answer) : answer(record);
+  };
 
-  #answer(input: RecordInput, record: Stored | undefined): Reply | Promise<Reply> {
-    if (!record) return this.#refuse(input);
-    return checkRead(input.headers, record.tag) ?? recordReply(record);
-  }
+  readonly replace = (input: ChangeInput): Promise<Reply> =>
+    this.#change(input, valuesOf(this.#served.resource, input.body));
 
-  async patch(input: ChangeInput): Promise<Reply> {
+  readonly patch = async (input: ChangeInput): Promise<Reply> => {
     const { parameters, headers, body, call } = input;
     const values = patchOf(this.#served.resource, body);
     const tags = tagsIn(this.#served.resource, [body], call.format);
-    if (tags || values.some((value) => value !== null)) return this.change(input, values);
+    if (tags || values.some((value) => value !== null)) return this.#change(input, values);
     // An empty patch changes nothing, not even the tag.
     const condition = writeCondition(headers);
     const record = await this.#find(parameters);
     if (!record || !satisfies(condition, record.tag)) return this.#refuse(input, condition);
     return recordReply(record);
-  }
+  };
 
-  async change(input: ChangeInput, values: Values): Promise<Reply> {
+  async #change(input: ChangeInput, values: Values): Promise<Reply> {
     const { parameters, headers, body, call } = input;
-    const [id, owner] = [this.#id(parameters), this.#ownerId(parameters)];
+    const { id, owner } = this.#keyOf(parameters);
     const condition = writeCondition(headers);
     const tags = tagsIn(this.#served.resource, [body], call.format);
     const changed = await this.#served.table.change(id, values, owner, condition, tags);
@@ -145,16 +142,17 @@ class Records {
     return recordReply(record, record.newTags);
   }
 
-  async remove(input: RecordInput): Promise<Reply> {
+  readonly remove = async (input: RecordInput): Promise<Reply> => {
     const { parameters, headers } = input;
     const condition = writeCondition(headers);
-    const ownerId = this.#ownerId(parameters);
-    const isRemoved = await this.#served.table.remove(this.#id(parameters), ownerId, condition);
+    const { id, owner } = this.#keyOf(parameters);
+    const isRemoved = await this.#served.table.remove(id, owner, condition);
     return isRemoved ? { status: 204 } : this.#refuse(input, condition);
-  }
+  };
 
   #find(ids: Ids): Stored | Promise<Stored | undefined> {
-    return this.#served.table.read(this.#id(ids), this.#ownerId(ids));
+    const { id, owner } = this.#keyOf(ids);
+    return this.#served.table.read(id, owner);
   }
 
   /** Rejects with the reason why there is no record, or none that satisfies the condition. */
@@ -166,7 +164,7 @@ class Records {
     if (record) throw preconditionFailed(record.tag, headers);
     // Name the outermost record that is missing.
     const { resource, ownerTable } = this.#served;
-    if (ownerTable && !(await ownerTable.read(this.#ownerId(parameters) ?? 0)))
+    if (ownerTable && !(await ownerTable.read(this.#keyOf(parameters).owner ?? 0)))
       throw this.#ownerNotFound(call);
     throw notFound(resource.label, call.pathValues.at(-1));
   }
@@ -175,13 +173,9 @@ class Records {
     return notFound(this.#served.resource.owner?.resource.label ?? '', pathValues[0]);
   }
 
-  #id(ids: Ids): number {
-    return ids[this.#served.resource.idParameter] ?? 0;
-  }
-
-  #ownerId(ids: Ids): number | undefined {
-    const { owner } = this.#served.resource;
-    return owner && ids[owner.resource.idParameter];
+  #keyOf(ids: Ids) {
+    const { idParameter, owner } = this.#served.resource;
+    return { id: ids[idParameter] ?? 0, owner: owner && ids[owner.resource.idParameter] };
   }
 }
 

@@ -48,8 +48,7 @@ export class Table {
     this.#write = write;
     this.#kinds = kindsOf(resource);
     this.#memory = memory;
-    const sql = readSql(resource);
-    const run = (keys: readonly RecordKey[]) => this.#readBatch(database, sql, keys);
+    const run = this.#readBatch.bind(this, database, readSql(resource));
     this.#reads = new Batcher({ run, meter });
   }
 
@@ -86,8 +85,12 @@ export class Table {
       recordIn(lines[index], this.#beginningOf(id, owner)),
     );
     if (revision !== undefined) {
-      const kept = keys.map(({ id }, index) => [id, detachedRecord(records[index])] as const);
-      this.#memory.keep(revision, table, kept);
+      const read = keys.map(({ id }, index) => {
+        const record = records[index];
+        const kept = record && { tag: detached(record.tag), text: detached(record.text) };
+        return [id, kept] as const;
+      });
+      this.#memory.keep(revision, table, read);
     }
     return records;
   }
@@ -137,10 +140,6 @@ function recordIn(line: string | undefined, beginning: string): Stored | undefin
   if (!line?.startsWith(beginning, space + 1))
     throw new Error('the engine returned the records in another order');
   return { tag: line.slice(0, space), text: line.slice(space + 1) };
-}
-
-function detachedRecord(record: Stored | undefined): Stored | undefined {
-  return record && { tag: detached(record.tag), text: detached(record.text) };
 }
 
 function kindsOf(resource: Resource) {
