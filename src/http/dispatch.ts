@@ -147,7 +147,11 @@ export class Dispatcher {
     const problem =
       (error instanceof Problem ? error : toProblem(error)) ??
       new Problem('internal-server-error', 'Something unexpected happened.', { cause: error });
-    if (problem.extras.heldBack) await holdBack(exchange.signal());
+    if (problem.extras.heldBack) {
+      // A random time, so that refused clients do not all retry at once.
+      const milliseconds = DISPATCH_LIMITS.heldBackMs * (0.5 + Math.random());
+      await delay(milliseconds, undefined, { signal: exchange.signal() }).catch(() => {});
+    }
     const sent = this.#send(exchange, problemReply(problem, problemBase));
     const { status, cause, message: reason } = problem;
     // The detail and the cause of other 4xx may quote the request.
@@ -197,10 +201,4 @@ function optionsReply({ allow, methods }: PathItem): Reply {
   const patches = methods.get('PATCH')?.accepts;
   const headers = patches ? ['accept-patch', patches.types.join(', ')] : [];
   return { status: 204, headers: ['allow', allow, ...headers] };
-}
-
-/** Waits a random time around `heldBackMs`, so that refused clients do not all retry at once. */
-function holdBack(signal: AbortSignal): Promise<void> {
-  const milliseconds = DISPATCH_LIMITS.heldBackMs * (0.5 + Math.random());
-  return delay(milliseconds, undefined, { signal }).catch(() => {});
 }

@@ -17,7 +17,12 @@ export function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessa
     const detail = `A request may have at most ${HTTP_LIMITS.headerCount} headers.`;
     throw new Problem('request-header-fields-too-large', detail);
   }
-  const hosts = countHosts(rawHeaders);
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  // `headers` keeps only the first host.
   const { host = '' } = headers;
   if (hosts > 1 || (hosts === 0 && !isOld) || !HOST.test(host))
     throw new Problem('bad-request', 'The request must have exactly one valid host header.');
@@ -30,16 +35,6 @@ export function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessa
   // HTTP/1.0 ignores expectations (RFC 9110, section 10.1.1).
   if (headers.expect && !isOld && headers.expect.toLowerCase() !== '100-continue')
     throw new Problem('expectation-failed', 'The only supported expectation is 100-continue.');
-}
-
-/** `message.headers` keeps only the first host. */
-function countHosts(rawHeaders: readonly string[]): number {
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
-  }
-  return hosts;
 }
 
 /** The decoded segments of the path (`/notes/7` has two, `*` none), and the query without `?`. */

@@ -86,7 +86,8 @@ export class HttpServer {
     // http.Server.close() would close connections while their responses are being flushed.
     const closed = new Promise<void>((resolve) => {
       // Bun's HTTP server is not a server of node:net.
-      const closer: NetServer = isNetServer(this.#server) ? NetServer.prototype : this.#server;
+      const isNode = this.#server instanceof NetServer;
+      const closer: NetServer = isNode ? NetServer.prototype : this.#server;
       closer.close.call(this.#server, () => resolve());
     });
     // http.Server.closeAllConnections() would miss the connections that sent a CONNECT.
@@ -185,10 +186,6 @@ export class HttpServer {
       await immediate();
     }
   }
-}
-
-function isNetServer(server: object): boolean {
-  return server instanceof NetServer;
 }
 
 const HEADERS_TOO_LARGE = 'The request line and headers are too large.';
