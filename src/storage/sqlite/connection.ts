@@ -161,27 +161,20 @@ export class Connection {
   async transact(statements: readonly Statement[]): Promise<(readonly Row[])[]> {
     // In a transaction that is still open, nothing would become durable.
     if (this.#mayBeOpen) await this.#rollBack();
+    // A single statement is its own transaction and needs no BEGIN and COMMIT.
+    const needsBegin = statements.length > 1;
     try {
-      const [only] = statements;
-      // A single statement is its own transaction and needs no BEGIN and COMMIT.
-      if (only && statements.length === 1) return [await this.run(only)];
-      return await this.#runAll(statements);
-    } catch (error) {
-      if (codeOf(error) === 'SQLITE_IOERR') await this.execute(OVERWRITE).catch(ignore);
-      throw error;
-    }
-  }
-
-  async #runAll(statements: readonly Statement[]): Promise<(readonly Row[])[]> {
-    await this.execute('BEGIN IMMEDIATE');
-    try {
+      if (needsBegin) await this.execute('BEGIN IMMEDIATE');
       const results: (readonly Row[])[] = [];
       for (const statement of statements) results.push(await this.run(statement));
-      await this.execute('COMMIT');
+      if (needsBegin) await this.execute('COMMIT');
       return results;
     } catch (error) {
-      this.#mayBeOpen = true;
-      await this.#rollBack().catch(ignore);
+      if (needsBegin) {
+        this.#mayBeOpen = true;
+        await this.#rollBack().catch(ignore);
+      }
+      if (codeOf(error) === 'SQLITE_IOERR') await this.execute(OVERWRITE).catch(ignore);
       throw error;
     }
   }
