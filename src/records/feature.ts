@@ -12,7 +12,7 @@ export function records(
 ): Feature {
   const tables = new Map<Resource, Table>();
   for (const resource of RESOURCES)
-    tables.set(resource, new Table(resource, database, write, { meter: meters?.read, memory }));
+    tables.set(resource, new Table(resource, database, write, memory, meters?.read));
   return {
     routes: (bases) =>
       [...tables].flatMap(([resource, table]) => {

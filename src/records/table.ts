@@ -18,19 +18,12 @@ const NO_KEY = { fingerprint: '' };
 /** Then the statements of each write with tags see only its rows. */
 const ALONE = 0;
 
-/** What a table works with besides its database. */
-export interface TableOptions {
-  readonly meter?: BatchMeter | undefined;
-  /** The writer of the table must use the same. */
-  readonly memory?: Memory | undefined;
-}
-
 interface RecordKey {
   readonly id: number;
   readonly owner: number;
 }
 
-/** The records of one table; `owner` is 0 if none owns them. */
+/** The records of one table; `owner` is 0 if none owns them. `write` must use the same memory. */
 export class Table {
   readonly #resource: Resource;
   readonly #write: Write;
@@ -42,7 +35,8 @@ export class Table {
     resource: Resource,
     database: Database,
     write: Write,
-    { meter, memory = NO_MEMORY }: TableOptions = {},
+    memory: Memory = NO_MEMORY,
+    meter?: BatchMeter,
   ) {
     this.#resource = resource;
     this.#write = write;

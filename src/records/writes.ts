@@ -65,7 +65,7 @@ export function recordKinds(resource: Resource) {
   const change = (isPatch: boolean): WriteKind<RowSet, Stored | undefined> => ({
     statements: { update: updating(resource, isPatch) },
     outcomes(writes, { update = [] }) {
-      const byId = writtenById(update);
+      const byId = new Map(update.map(writtenIn).map((written) => [written.id, written]));
       return writes.map(({ rows: [row = []] }) => {
         const found = byId.get(Number(row[1]));
         return found && { text: found.rest || recordText(resource, found.id, row), tag: found.tag };
@@ -215,8 +215,4 @@ export function writtenIn({ written }: Row) {
     tag: text.slice(idEnd + 1, tagEnd),
     rest: text.slice(tagEnd + 1),
   };
-}
-
-function writtenById(rows: readonly Row[]) {
-  return new Map(rows.map(writtenIn).map((written) => [written.id, written]));
 }

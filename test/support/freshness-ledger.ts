@@ -48,7 +48,7 @@ export async function playLedger(t: Ends, commits: number): Promise<LedgerRun> {
       return database.read(statement);
     },
   };
-  const table = tableOf(resource, counting, createWriter(counting, [memory]), { memory });
+  const table = tableOf(resource, counting, createWriter(counting, [memory]), memory);
   /** The last acknowledged version of each note; 0 is the first. */
   const ledger = new Map<number, number>();
   const writers = 1 + OTHER_WRITERS;

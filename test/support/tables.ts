@@ -4,7 +4,7 @@
 import { Pages } from '../../src/lists/pages.ts';
 import type { PageRequest } from '../../src/lists/request.ts';
 import type { Condition } from '../../src/records/condition.ts';
-import { Table, type TableOptions } from '../../src/records/table.ts';
+import { Table } from '../../src/records/table.ts';
 import type { Created, Stored } from '../../src/records/writes.ts';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
@@ -12,7 +12,13 @@ import type { Field, FieldValue, Resource } from '../../src/resources/resource.t
 import { tags } from '../../src/resources/tags.ts';
 import type { Once } from '../../src/retries/compound-writes.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { createWriter, type RowTag, type Values, type Write } from '../../src/storage/writer.ts';
+import {
+  createWriter,
+  type Memory,
+  type RowTag,
+  type Values,
+  type Write,
+} from '../../src/storage/writer.ts';
 import { type Members, sampleOf } from './records.ts';
 
 /** Members of a record by name, or the values of its first fields. */
@@ -39,9 +45,9 @@ export function tableOf(
   resource: Resource,
   database: Database,
   write: Write = createWriter(database),
-  options: TableOptions = {},
+  memory?: Memory,
 ) {
-  const table = new Table(resource, database, write, options);
+  const table = new Table(resource, database, write, memory);
   const pages = new Pages(resource, database);
   const complete = (input: Input) => valuesOf(resource, input);
   const partial = (input: Input) => valuesOf(resource, input, () => null);
