@@ -1,13 +1,18 @@
 // Opens the database that an option names: a file, memory or a cluster.
 import { readFile } from 'node:fs/promises';
+import type { ParsedCluster } from './rqlite/address.ts';
 import { openRqlite } from './rqlite/engine.ts';
 import { type Database, DatabaseUnusable } from './storage/database.ts';
-import type { Location, ParsedCluster } from './storage/location.ts';
 import { migrate, refuseUnfinished } from './storage/schema/migrations.ts';
 import { openSqlite } from './storage/sqlite/engine.ts';
 import { unusable } from './storage/sqlite/unusable.ts';
 
-/** Where data is kept. */
+/** Where data is kept; `name` is the text that was parsed. */
+export type Location =
+  | { readonly kind: 'memory' | 'file'; readonly name: string }
+  | ({ readonly kind: 'cluster'; readonly name: string } & ParsedCluster);
+
+/** A database, and what opens it. */
 export interface StorageOptions {
   readonly db: Location;
   /** The password of the cluster's user, unless it is in a file. */

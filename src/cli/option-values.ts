@@ -2,7 +2,8 @@
 // states its source `name`: a flag such as `--port`, or a variable such as `NOTES_PORT`.
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
-import { type Location, parseLocation } from '../storage/location.ts';
+import type { Location } from '../open.ts';
+import { parseCluster } from '../rqlite/address.ts';
 import { UsageError } from './arguments.ts';
 
 type Parser<Value> = (text: string, name: string) => Value;
@@ -84,9 +85,11 @@ export function parseUrl(text: string, name: string): string {
 
 /** Parses the location of a database: a file, `:memory:` or the address of a cluster. */
 export function parseDatabase(text: string, name = '--db'): Location {
-  const location = parseLocation(parseText(text, name));
-  if (location) return location;
+  if (parseText(text, name) === ':memory:') return { kind: 'memory', name: text };
+  const cluster = parseCluster(text);
+  if (cluster) return { kind: 'cluster', name: text, ...cluster };
   if (/^rqlites?:/i.test(text)) throw new UsageError(`${name} takes ${CLUSTERS}`);
+  if (!/^[a-z]+:\/\//i.test(text)) return { kind: 'file', name: text };
   // The text may contain a password.
   const quoted = text.includes('@') ? '' : `, not ${JSON.stringify(text)}`;
   throw new UsageError(`${name} takes a file, :memory: or ${CLUSTERS}${quoted}`);

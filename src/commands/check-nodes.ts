@@ -3,11 +3,11 @@
 import { passwordOf, type StorageOptions } from '../open.ts';
 import { keysOf, type Relation, rowColumnsOf, typeOf } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
+import type { ParsedCluster } from '../rqlite/address.ts';
 import { Batches, REMEDY, type Standing, type Standings } from '../rqlite/batches.ts';
 import { Cluster } from '../rqlite/cluster.ts';
 import { toStep } from '../rqlite/engine.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
-import type { ParsedCluster } from '../storage/location.ts';
 import { CHANGE_COLUMNS } from '../storage/numbers.ts';
 import { isOnPage, LOWEST, pagesOf, type RowRange } from './pages.ts';
 

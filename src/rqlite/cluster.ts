@@ -13,7 +13,7 @@ import {
   type Row,
   StorageError,
 } from '../storage/database.ts';
-import type { ParsedCluster } from '../storage/location.ts';
+import type { ParsedCluster } from './address.ts';
 
 /** The nodes of a cluster and the credentials for it. */
 export type ClusterAddress = Pick<ParsedCluster, 'nodes' | 'user'> & {

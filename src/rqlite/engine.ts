@@ -10,7 +10,6 @@ import {
   type Row,
   type Statement,
 } from '../storage/database.ts';
-import type { ReadLevel } from '../storage/location.ts';
 import {
   SCHEMA_VERSION,
   storedSchema,
@@ -18,6 +17,7 @@ import {
   VERSION,
   VERSIONS_TABLE,
 } from '../storage/schema/migrations.ts';
+import type { ReadLevel } from './address.ts';
 import { BATCHES_TABLE, DONE_ERROR, EXECUTE } from './batches.ts';
 import {
   CLUSTER_LIMITS,

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
+import type { ReadLevel } from '../../src/rqlite/address.ts';
 import { openRqlite } from '../../src/rqlite/engine.ts';
 import {
   AnswerTooLarge,
@@ -11,7 +12,6 @@ import {
   DatabaseUnavailable,
   DatabaseUncertain,
 } from '../../src/storage/database.ts';
-import type { ReadLevel } from '../../src/storage/location.ts';
 import { SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { openCluster } from '../support/engines.ts';

@@ -16,11 +16,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
+import { parseDatabase } from '../../src/cli/option-values.ts';
 import type { NumbersByTable } from '../../src/commands/pages.ts';
 import { openStorage } from '../../src/open.ts';
 import { RELATIONS } from '../../src/resources/resources.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
-import { type Location, parseLocation } from '../../src/storage/location.ts';
 import { newGeneration } from '../../src/storage/numbers.ts';
 import { migrate } from '../../src/storage/schema/migrations.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';
@@ -92,16 +92,9 @@ export async function openDatabase(test: Ends, path?: string): Promise<Database>
   return database;
 }
 
-/** Returns the location that the option `db` names. */
-export function locationOf(db: string): Location {
-  const location = parseLocation(db);
-  assert.ok(location, `${db} names no database`);
-  return location;
-}
-
 /** Opens a database as the service does at its start. */
 export function openPath(path: string): Promise<Database> {
-  const db = locationOf(path);
+  const db = parseDatabase(path);
   return openStorage('serve', { db, dbPassword: undefined, dbPasswordFile: undefined });
 }
 

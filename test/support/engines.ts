@@ -1,9 +1,9 @@
 // The engines that run in every test run: SQLite in a file, and the stand-in for rqlite. Real nodes
 // are in real-engines.ts.
 
+import type { ReadLevel } from '../../src/rqlite/address.ts';
 import { openRqlite } from '../../src/rqlite/engine.ts';
 import type { Database } from '../../src/storage/database.ts';
-import type { ReadLevel } from '../../src/storage/location.ts';
 import { migrate } from '../../src/storage/schema/migrations.ts';
 import { openDatabase, openEmpty } from './databases.ts';
 import type { Ends } from './engine.ts';

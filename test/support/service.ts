@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { startApp } from '../../src/app.ts';
 import { parseCommand } from '../../src/cli/command-line.ts';
+import { parseDatabase } from '../../src/cli/option-values.ts';
 import type { Options } from '../../src/cli/options.ts';
 import type { Log } from '../../src/log/log.ts';
-import { locationOf, writeMigrated } from './databases.ts';
+import { writeMigrated } from './databases.ts';
 import { type Ends, emptyDatabase, needsFile } from './engine.ts';
 import { type Answer, type RequestParts, request } from './http.ts';
 
@@ -54,7 +55,7 @@ export async function startService(test: Ends, overrides: Overrides = {}): Promi
   };
   // A test that computes for seconds must not find the connections of its client closed.
   const options = optionsFor('--idle-timeout', '60');
-  const app = await startApp({ ...options, ...overrides, db: locationOf(file) }, log);
+  const app = await startApp({ ...options, ...overrides, db: parseDatabase(file) }, log);
   const url = app.address;
   const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
   let closed: Promise<void> | undefined;

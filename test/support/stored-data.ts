@@ -1,10 +1,11 @@
 // Reads the file of a service directly, to check what answers do not show.
 import assert from 'node:assert/strict';
 import sqlite3 from 'sqlite3';
+import { parseDatabase } from '../../src/cli/option-values.ts';
 import { checkFile, soundnessQueries } from '../../src/commands/check.ts';
 import { checkNodes } from '../../src/commands/check-nodes.ts';
+import { parseCluster } from '../../src/rqlite/address.ts';
 import { openRqlite } from '../../src/rqlite/engine.ts';
-import { parseLocation } from '../../src/storage/location.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';
 
 /** Runs `work` with its own connection to the database at `file`. */
@@ -22,8 +23,8 @@ export async function beside<Result>(
 
 /** Asserts that a database is intact, with right counts and no comment without its note. */
 export async function assertSound(db: string): Promise<void> {
-  const cluster = parseLocation(db);
-  if (cluster?.kind !== 'cluster') {
+  const cluster = parseCluster(db);
+  if (!cluster) {
     assert.deepEqual(await checkFile(db), []);
     return;
   }
@@ -35,8 +36,8 @@ export async function assertSound(db: string): Promise<void> {
 
 /** Resolves with the differences between the nodes of a cluster. */
 export function nodeFaults(db: string): Promise<string[]> {
-  const cluster = parseLocation(db);
-  assert.ok(cluster?.kind === 'cluster');
+  const cluster = parseDatabase(db);
+  assert.ok(cluster.kind === 'cluster');
   return checkNodes(cluster, { db: cluster, dbPassword: undefined, dbPasswordFile: undefined });
 }
 
@@ -45,7 +46,7 @@ export async function whileLocked<Result>(
   file: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (parseLocation(file)?.kind === 'cluster') return work();
+  if (parseCluster(file)) return work();
   return beside(file, async (connection) => {
     await connection.execute('BEGIN IMMEDIATE');
     try {

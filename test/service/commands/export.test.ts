@@ -5,10 +5,11 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { parseDatabase } from '../../../src/cli/option-values.ts';
 import { exportLines, formatCounts } from '../../../src/commands/export.ts';
 import { importLines } from '../../../src/commands/import.ts';
 import { LAUNCHER, runCommand } from '../../support/command.ts';
-import { locationOf, NO_RECORDS, newFile } from '../../support/databases.ts';
+import { NO_RECORDS, newFile } from '../../support/databases.ts';
 import { clusterAddress, temporaryFolder } from '../../support/engine.ts';
 import { filledFile, ODD_TEXTS } from '../../support/filled.ts';
 import {
@@ -33,7 +34,7 @@ const QUIET = { isTerminal: false, write() {} };
 const exportTo = (file: string, db: string, parts?: InProcessParts) =>
   runInProcess(['export', file, '--db', db], parts);
 const storageAt = (db: string) => ({
-  db: locationOf(db),
+  db: parseDatabase(db),
   dbPassword: undefined,
   dbPasswordFile: undefined,
 });

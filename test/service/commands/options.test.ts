@@ -9,8 +9,8 @@ import { findCommand, parseCommand } from '../../../src/cli/command-line.ts';
 import type { Input } from '../../../src/cli/commands.ts';
 import { helpText } from '../../../src/cli/help.ts';
 import { OPTIONS } from '../../../src/cli/option-table.ts';
+import { parseDatabase } from '../../../src/cli/option-values.ts';
 import { type Options, unknownVariables } from '../../../src/cli/options.ts';
-import { parseLocation } from '../../../src/storage/location.ts';
 
 type Value = Options[keyof Options];
 
@@ -354,12 +354,12 @@ test('options: the address of a cluster', () => {
     ['rqlites://a.b:41,[::1]:43/', { nodes: ['https://a.b:41', 'https://[::1]:43'], ...others }],
     ['rqlite://a:1?level=weak&user=b%20c', { nodes: ['http://a:1'], level: 'weak', user: 'b c' }],
   ] as const)
-    assert.deepEqual(parseLocation(address), { kind: 'cluster', name: address, ...cluster });
+    assert.deepEqual(parseDatabase(address), { kind: 'cluster', name: address, ...cluster });
   const name = 'rqlite://a:1?level=weak';
   const location = { kind: 'cluster', name, nodes: ['http://a:1'], level: 'weak', user: undefined };
   assert.deepEqual(options(['--db', name]).db, location);
   for (const file of ['notes.db', 'rqlite', './rqlite:', ':memory:'])
-    assert.notEqual(parseLocation(file)?.kind, 'cluster', file);
+    assert.notEqual(parseDatabase(file).kind, 'cluster', file);
 });
 
 test('options: no message quotes the password of a cluster', () => {

@@ -16,13 +16,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { parseDatabase } from '../../../src/cli/option-values.ts';
 import { backup } from '../../../src/commands/backup.ts';
 import { checkFile } from '../../../src/commands/check.ts';
 import { exportLines } from '../../../src/commands/export.ts';
 import { importLines } from '../../../src/commands/import.ts';
 import { restore } from '../../../src/commands/restore.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
-import { locationOf } from '../../support/databases.ts';
 import { needsFile, temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
 import { type Service, startService } from '../../support/service.ts';
@@ -255,9 +255,9 @@ test('foreign log: commands refuse it in one line and change nothing', {
   copyFileSync(saved, path);
   const before = readFileSync(`${path}-wal`);
   const reason = /notes\.db-wal belongs to another file: move it away$/;
-  const options = { db: locationOf(path), dbPassword: undefined, dbPasswordFile: undefined };
+  const options = { db: parseDatabase(path), dbPassword: undefined, dbPasswordFile: undefined };
   const exported = `${service.file}.jsonl`;
-  const own = { ...options, db: locationOf(service.file) };
+  const own = { ...options, db: parseDatabase(service.file) };
   await exportLines(own, exported, () => Promise.resolve(), SCREEN);
   for (const act of [
     () => checkFile(path),

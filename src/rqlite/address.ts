@@ -1,4 +1,4 @@
-// Where data is kept: in a SQLite file, in memory, or on a cluster.
+// The addresses of clusters, such as rqlite://HOST:PORT,HOST:PORT?level=weak.
 
 const LEVELS = ['linearizable', 'weak'] as const;
 
@@ -12,24 +12,10 @@ export interface ParsedCluster {
   readonly user: string | undefined;
 }
 
-/** Where data is kept; `name` is the text that was parsed. */
-export type Location =
-  | { readonly kind: 'memory' | 'file'; readonly name: string }
-  | ({ readonly kind: 'cluster'; readonly name: string } & ParsedCluster);
-
-/** Parses `:memory:`, `rqlite://...` or a file path; undefined for anything else. */
-export function parseLocation(name: string): Location | undefined {
-  if (name === ':memory:') return { kind: 'memory', name };
-  const cluster = parseCluster(name);
-  if (cluster) return { kind: 'cluster', name, ...cluster };
-  const isFile = name !== '' && !/^(?:rqlites?:|[a-z]+:\/\/)/i.test(name);
-  return isFile ? { kind: 'file', name } : undefined;
-}
-
 const ADDRESS = /^rqlite(s?):\/\/([^/?#@]+)\/?(?:\?([^#]*))?$/;
 
-/** The scheme `rqlites` selects TLS. */
-function parseCluster(text: string): ParsedCluster | undefined {
+/** Parses an address, or returns undefined. The scheme `rqlites` selects TLS. */
+export function parseCluster(text: string): ParsedCluster | undefined {
   const [, secure = '', hosts = '', query] = ADDRESS.exec(text) ?? [];
   const parameters = new URLSearchParams(query);
   const level = LEVELS.find((each) => each === (parameters.get('level') ?? 'linearizable'));
