@@ -2,8 +2,6 @@
 
 import {
   BLOCK_BITS,
-  type BlockCounts,
-  blockCountsOf,
   keysOf,
   type Relation,
   type Resource,
@@ -116,6 +114,19 @@ function queriesForReferences(relation: Relation): string[] {
       FROM ${table} WHERE ${column} NOT IN (SELECT id FROM ${resource.table})`,
   );
 }
+
+/** Returns the tables that count rows by block and owner, and whether they have bounds of times. */
+export function blockCountsOf(relation: Relation) {
+  if ('references' in relation) {
+    const [{ column: key }, owner] = relation.references;
+    return [{ table: relation.blocks, key, owner, hasBounds: false }];
+  }
+  const { blocks, numberBlocks, owner } = relation;
+  const byId = { table: blocks, key: 'id', owner, hasBounds: numberBlocks !== undefined };
+  return numberBlocks ? [byId, { ...byId, table: numberBlocks, key: 'number' }] : [byId];
+}
+
+type BlockCounts = ReturnType<typeof blockCountsOf>[number];
 
 /** Compares the counts by which lists find a page with the records themselves. */
 function queriesForBlocks(relation: Relation): string[] {

@@ -1,12 +1,12 @@
 // The command `check --repair`: rebuilds the search indexes and block counters from the records.
 
-import { BLOCK_BITS, blockCountsOf, type Relation } from '../resources/resource.ts';
+import { BLOCK_BITS, type Relation } from '../resources/resource.ts';
 import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { LAST_NUMBER } from '../storage/numbers.ts';
 import { namesMissingIn, storedSchema } from '../storage/schema/migrations.ts';
 import { reasonOf } from '../storage/sqlite/unusable.ts';
-import { findFaults } from './check.ts';
+import { blockCountsOf, findFaults } from './check.ts';
 import { indexPage } from './check-words.ts';
 import { openFile } from './open.ts';
 import { pagesOf } from './pages.ts';

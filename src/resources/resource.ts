@@ -89,20 +89,6 @@ export function referencesOf(relation: Relation): readonly Reference[] {
 /** A block has 2^BLOCK_BITS ids; triggers count its rows, so that any offset is found at once. */
 export const BLOCK_BITS = 10;
 
-/** Returns the tables that count rows by block and owner, and whether they have bounds of times. */
-export function blockCountsOf(relation: Relation) {
-  if ('references' in relation) {
-    const [{ column: key }, owner] = relation.references;
-    return [{ table: relation.blocks, key, owner, hasBounds: false }];
-  }
-  const { blocks, numberBlocks, owner } = relation;
-  const byId = { table: blocks, key: 'id', owner, hasBounds: numberBlocks !== undefined };
-  return numberBlocks ? [byId, { ...byId, table: numberBlocks, key: 'number' }] : [byId];
-}
-
-/** One of these tables. */
-export type BlockCounts = ReturnType<typeof blockCountsOf>[number];
-
 /** Returns the columns of a row, in order: the id, if it has one, references, fields. */
 export function rowColumnsOf(relation: Relation): readonly string[] {
   const ids = 'references' in relation ? [] : ['id'];

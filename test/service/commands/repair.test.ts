@@ -4,9 +4,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { checkFile } from '../../../src/commands/check.ts';
+import { blockCountsOf, checkFile } from '../../../src/commands/check.ts';
 import { repairFile } from '../../../src/commands/repair.ts';
-import { blockCountsOf } from '../../../src/resources/resource.ts';
 import { RELATIONS } from '../../../src/resources/resources.ts';
 import { assertRefused, runCommand } from '../../support/command.ts';
 import {
