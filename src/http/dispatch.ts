@@ -87,10 +87,10 @@ export class Dispatcher {
       const target = parseTarget(message); // 400
       const admission = this.#options.guard(message, target.segments); // 403
       exchange.enter(admission instanceof Promise ? await admission : admission); // 403, 401, 429
-      const found = exchange.admission.reply ?? this.#find(exchange, target); // 404, 405, 413
+      const found = exchange.admission.reply ?? this.#find(exchange, target); // 404, 405
       let reply: Reply | Promise<Reply>;
       if ('handle' in found) {
-        const received = this.#bodies.receive(exchange, found); // 415, 413, 400
+        const received = this.#bodies.receive(exchange, found); // 413, 415, 400
         if (received) await received;
         reply = found.handle(exchange); // 400, 422, 404 and the rest
       } else reply = found;
@@ -119,7 +119,7 @@ export class Dispatcher {
     onEnd({ ...ending, stream: 'ended', milliseconds: performance.now() - arrivedMs });
   }
 
-  /** Finds the route of a request, or the reply if it needs none. Throws 404, 405 or 413. */
+  /** Finds the route of a request, or the reply if it needs none. Throws 404 or 405. */
   #find(exchange: Exchange, { segments, query }: Target): Route | Reply {
     if (segments.length === 0) return SERVER_OPTIONS;
     const match = this.#router.find(segments);
@@ -133,7 +133,6 @@ export class Dispatcher {
       const headers = ['allow', allow];
       throw new Problem('method-not-allowed', `This path allows ${allow}.`, { headers });
     }
-    this.#bodies.checkDeclaredLength(exchange);
     exchange.pathValues = match.values;
     exchange.query = query;
     return route;

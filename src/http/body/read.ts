@@ -38,14 +38,11 @@ export class BodyReader {
     this.#limitBytes = limitBytes;
   }
 
-  checkDeclaredLength({ headers }: Exchange): void {
-    if (Number(headers['content-length'] ?? 0) > this.#limitBytes) throw tooLarge(this.#limitBytes);
-  }
-
-  /** Reads and parses the body; returns a promise only if it must wait. Throws 415, 413 or 400. */
+  /** Reads and parses the body; returns a promise only if it must wait. Throws 413, 415 or 400. */
   receive(exchange: Exchange, route: Route): Promise<unknown> | undefined {
-    const { message } = exchange;
+    const { message, headers } = exchange;
     const { accepts } = route;
+    if (Number(headers['content-length'] ?? 0) > this.#limitBytes) throw tooLarge(this.#limitBytes);
     if (accepts) exchange.format = formatOf(message, accepts);
     switch (planFor(exchange, route)) {
       case 'none':
