@@ -105,12 +105,7 @@ export function createWriter(
   observers: readonly CommitObserver[] = [],
   meter?: BatchMeter,
 ): Write {
-  const writer = randomUUID();
-  let batches = 0;
-
   async function commit(items: readonly Item[]): Promise<unknown[]> {
-    batches += 1;
-    const batchId = `${writer}-${batches}`;
     const now = Date.now();
     const runs = inRuns(items);
     const statements = observers.flatMap((each) => each.begin?.() ?? []);
@@ -119,7 +114,7 @@ export function createWriter(
     let changes: readonly Change[] | undefined;
     let isDurable = false;
     try {
-      const all = await database.transact(batchId, statements);
+      const all = await database.transact(randomUUID(), statements);
       isDurable = true;
       const outcomes: unknown[] = [];
       for (const { kind, writes } of runs) {
