@@ -1,7 +1,7 @@
 // The log of changes, as clients follow it: what has changed after a cursor.
 
 import { membersIn, membersSql } from '../records/members.ts';
-import { type Resource, textFieldsOf, typeOf } from '../resources/resource.ts';
+import { type Resource, typeOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';
 import { CHANGES, KEPT_CHANGES, LAST_NUMBER, timeSql } from '../storage/numbers.ts';
@@ -106,9 +106,8 @@ function idMembersSql({ owner, idParameter }: Resource): string {
 function changesSql(withRecords: boolean, fields: readonly string[]): string {
   const membersOf = (resource: Resource) => membersIn(resource, { fields, include: [] });
   const sizeSql = ofRecordSql((resource) => {
-    const texts = textFieldsOf(resource);
-    const sent = membersOf(resource).filter(({ name }) => texts.includes(name));
-    return ['0', ...sent.map(({ name }) => `octet_length(${name})`)].join(' + ');
+    const texts = membersOf(resource).filter(({ name }) => resource.fields[name]?.type === 'text');
+    return ['0', ...texts.map(({ name }) => `octet_length(${name})`)].join(' + ');
   });
   const recordSql = (resource: Resource) => `json_object(${membersSql(membersOf(resource))})`;
   const record = withRecords

@@ -96,11 +96,6 @@ export function rowColumnsOf(relation: Relation): readonly string[] {
   return [...ids, ...references, ...Object.keys(relation.fields)];
 }
 
-/** Returns the names of the fields that hold texts, in order. */
-export function textFieldsOf({ fields }: Resource): readonly string[] {
-  return Object.keys(fields).filter((name) => fields[name]?.type === 'text');
-}
-
 /** Returns the names of the fields that are searched, in the order of the columns of the index. */
 export function searchedFieldsOf({ search }: Resource): readonly string[] {
   return Object.keys(search?.weights ?? {});
