@@ -19,8 +19,8 @@ export function describeViolations(violations: readonly Violation[]): string {
     .slice(0, MAX_DESCRIBED)
     .map((each) => `${each.field || (each.code === 'unknown' ? '""' : 'The body')} ${each.detail}`);
   const rest = violations.length - shown.length;
-  const text = `${[...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')}.`;
-  return text.replace(/\?[;.]/g, '?');
+  if (rest > 0) shown.push(`and ${rest} more`);
+  return `${shown.join('; ')}.`.replace(/\?[;.]/g, '?');
 }
 
 /** Reports an unknown parameter, or member of the object `at` (a JSON Pointer), up to a limit. */

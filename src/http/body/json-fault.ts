@@ -51,14 +51,8 @@ export function firstReplaced(bytes: Buffer, text: string): number {
   return encoded.toString('utf8', 0, end).length;
 }
 
-interface Fault {
-  readonly index: number;
-  /** Quotes one character at most. */
-  readonly what: string;
-}
-
-/** Describes the first fault; returns undefined if too much precedes it. */
-export function describeFault(text: string): Fault | undefined {
+/** Describes the first fault, quoting one character at most; undefined if too much precedes it. */
+export function describeFault(text: string) {
   const { index, expected } = findFault(text);
   if (expected === undefined) return undefined;
   const code = text.codePointAt(index);
