@@ -22,6 +22,7 @@ export function metrics(sources: MetricSources, shareMetrics: ShareMetrics) {
     routes: () => [route],
     onArrival: counted.beginRequest,
     onEnd: counted.endRequest,
+    onKeysChanged: counted.forgetRemovedKeys,
     onRefused: (_, { status }) => counted.recordRefusal(status),
     close: () => counted.close(),
   } satisfies Feature & Pick<Metrics, 'meters'>;

@@ -43,9 +43,8 @@ export class Metrics {
   /** The functions that observe the existing series, by status, method and path template. */
   readonly #observers = new Map<string, Observe>();
   readonly #refusals: Series = {};
-  readonly #keyRequests: Series = {};
-  readonly #keyRefusals: Series = {};
-  readonly #keyBytes: Series = {};
+  /** Requests, refusals, bytes received and bytes sent of each key, by its label. */
+  readonly #keyCounts = new Map<string, [number, number, number, number]>();
   readonly #keys: () => readonly string[];
   readonly #queues = new Map<string, (() => number)[]>();
   #active = 0;
@@ -61,7 +60,9 @@ export class Metrics {
   constructor(sources: MetricSources, shareMetrics: ShareMetrics) {
     this.#keys = sources.keys;
     const own = this.#readings();
-    this.#collect = shareMetrics(() => takeSnapshot({ ...own, ...sources.readings() }));
+    this.#collect = shareMetrics(() =>
+      takeSnapshot({ ...own, ...sources.readings() }, [...this.#keyCounts]),
+    );
   }
 
   #readings(): Readings {
@@ -71,9 +72,6 @@ export class Metrics {
       http_server_active_requests: () => this.#active,
       notes_streams_open: () => this.#streams,
       notes_http_refused_total: () => this.#refusals,
-      notes_key_requests_total: () => this.#keyRequests,
-      notes_key_refusals_total: () => this.#keyRefusals,
-      notes_key_bytes_total: () => this.#keyBytes,
       notes_batch_items: () => this.#batchSizes.read(),
       notes_batch_duration_seconds: () => this.#batchDurations.read(),
       notes_batch_waiting: () => {
@@ -103,8 +101,16 @@ export class Metrics {
   };
 
   recordRefusal(status: number): void {
-    add(this.#refusals, labelsText({ http_response_status_code: status }), 1);
+    const series = labelsText({ http_response_status_code: status });
+    this.#refusals[series] = (this.#refusals[series] ?? 0) + 1;
   }
+
+  /** Forgets what removed keys have sent and received. */
+  readonly forgetRemovedKeys = (): void => {
+    const present = new Set(this.#keys());
+    for (const label of this.#keyCounts.keys())
+      if (!present.has(label)) this.#keyCounts.delete(label);
+  };
 
   async exposition(): Promise<string> {
     return formatSnapshot(await this.#collect(), this.#keys());
@@ -116,12 +122,13 @@ export class Metrics {
 
   /** Counts a request; the opening of a stream is one, and its end adds what was sent. */
   #countKey(label: string, { exchange, stream }: Ending): void {
-    const key = `key="${label}"`;
-    add(this.#keyBytes, `{${key},direction="sent"}`, exchange.sentBytes);
+    const counts = this.#keyCounts.get(label) ?? [0, 0, 0, 0];
+    this.#keyCounts.set(label, counts);
+    counts[3] += exchange.sentBytes;
     if (stream === 'ended') return;
-    add(this.#keyRequests, `{${key}}`, 1);
-    add(this.#keyRefusals, `{${key}}`, exchange.admission.refusal ? 1 : 0);
-    add(this.#keyBytes, `{${key},direction="received"}`, exchange.bytes.length);
+    counts[0] += 1;
+    counts[1] += exchange.admission.refusal ? 1 : 0;
+    counts[2] += exchange.bytes.length;
   }
 
   #observerOf({ exchange, status }: Ending): Observe {
@@ -153,8 +160,4 @@ export class Metrics {
       },
     };
   }
-}
-
-function add(series: Series, labels: string, value: number): void {
-  series[labels] = (series[labels] ?? 0) + value;
 }

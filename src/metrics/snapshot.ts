@@ -50,11 +50,26 @@ const COMBINED: Readonly<Record<string, (one: number, other: number) => number>>
   process_start_time_seconds: Math.min,
 };
 
-/** The series of all metrics at one moment, representable in JSON; none were counted: `{}`. */
-export type Snapshot = Readonly<Record<string, Series>>;
+/** The metric and the further labels of each count of a key. */
+const KEY_METRICS = [
+  ['notes_key_requests_total', ''],
+  ['notes_key_refusals_total', ''],
+  ['notes_key_bytes_total', ',direction="received"'],
+  ['notes_key_bytes_total', ',direction="sent"'],
+] as const;
 
-/** The key in the labels of a series. */
-const KEY = /^\{key="([^"]*)"/;
+/** The label of a key, and its counts in the order of KEY_METRICS. */
+export type KeyCounts = readonly [label: string, counts: readonly number[]];
+
+/** The values of all metrics at one moment, representable in JSON. */
+export interface Snapshot {
+  readonly metrics: Readonly<Record<string, Series>>;
+  /** Without the text of each series, which would take too long for 10,000 keys. */
+  readonly keys: readonly KeyCounts[];
+}
+
+/** The snapshot of a process that has counted nothing. */
+export const NO_METRICS: Snapshot = { metrics: {}, keys: [] };
 
 const turns = new Turns();
 
@@ -110,19 +125,22 @@ export class Histogram {
   }
 }
 
-/** Calls all readings, in their order. */
-export async function takeSnapshot(readings: Readings): Promise<Snapshot> {
+/** Calls all readings, in their order, and adds the counts of `keys`. */
+export async function takeSnapshot(
+  readings: Readings,
+  keys: readonly KeyCounts[] = [],
+): Promise<Snapshot> {
   const entries = Object.entries(readings).map(async ([name, read]) => {
     const value = await read();
     return [name, typeof value === 'number' ? { '': value } : value] as const;
   });
-  return Object.fromEntries(await Promise.all(entries));
+  return { metrics: Object.fromEntries(await Promise.all(entries)), keys };
 }
 
 /** Combines the snapshots of several processes. */
 export async function combine(snapshots: readonly Snapshot[]): Promise<Snapshot> {
   const combined: Record<string, Series> = {};
-  for (const [name, values] of snapshots.flatMap((each) => Object.entries(each))) {
+  for (const [name, values] of snapshots.flatMap(({ metrics }) => Object.entries(metrics))) {
     const all = combined[name] ?? {};
     combined[name] = all;
     // Of the event loops, the busiest counts.
@@ -131,28 +149,41 @@ export async function combine(snapshots: readonly Snapshot[]): Promise<Snapshot>
       const before = all[series] ?? 0;
       all[series] = add && series in all ? add(before, value) : before + value;
     }
-    // There may be 10,000 keys.
+  }
+  const sums = new Map<string, readonly number[]>();
+  for (const { keys } of snapshots) {
+    for (const [label, counts] of keys) {
+      const before = sums.get(label);
+      sums.set(label, before?.map((sum, index) => sum + (counts[index] ?? 0)) ?? counts);
+    }
     await turns.next();
   }
-  return combined;
+  return { metrics: combined, keys: [...sums] };
 }
 
 /** Returns what outlives a process: its histograms and counters. */
-export function countersOf(snapshot: Snapshot): Snapshot {
-  const counters = Object.entries(snapshot).filter(([name]) => !(name in METRICS.gauge));
-  return Object.fromEntries(counters);
+export function countersOf({ metrics, keys }: Snapshot): Snapshot {
+  const counters = Object.entries(metrics).filter(([name]) => !(name in METRICS.gauge));
+  return { metrics: Object.fromEntries(counters), keys };
 }
 
-/** Resolves with a text for Prometheus (format 0.0.4) without the series of other `keys`. */
-export async function formatSnapshot(snapshot: Snapshot, keys: readonly string[]): Promise<string> {
-  const present = new Set(keys);
+/** Resolves with a text for Prometheus (format 0.0.4); of the keys, it has those with `labels`. */
+export async function formatSnapshot(
+  { metrics, keys }: Snapshot,
+  labels: readonly string[],
+): Promise<string> {
+  const present = new Set(labels);
+  const counted = keys.filter(([label]) => present.has(label));
   const texts: string[] = [];
   for (const [type, helpTexts] of Object.entries(METRICS)) {
     for (const [name, help] of Object.entries(helpTexts)) {
       texts.push(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
-      for (const [series, value] of Object.entries(snapshot[name] ?? {})) {
-        const key = KEY.exec(series)?.[1];
-        if (key === undefined || present.has(key)) texts.push(`${name}${series} ${value}\n`);
+      for (const [series, value] of Object.entries(metrics[name] ?? {}))
+        texts.push(`${name}${series} ${value}\n`);
+      for (const [index, [metric, more]] of KEY_METRICS.entries()) {
+        if (metric !== name) continue;
+        for (const [key, counts] of counted)
+          texts.push(`${name}{key="${key}"${more}} ${counts[index]}\n`);
       }
       await turns.next();
     }

@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Snapshot } from '../metrics/snapshot.ts';
+import { NO_METRICS } from '../metrics/snapshot.ts';
 import { Channel } from './channel.ts';
 import type { MemberFunctions, SupervisorFunctions } from './protocol.ts';
 
@@ -16,7 +16,7 @@ export class Child {
   /** Resolves with the exit status, the signal or the start error, before pending calls reject. */
   readonly ended: Promise<number | string>;
   /** The last report: without a late one, a falling counter would look like a restart. */
-  metrics: Snapshot = {};
+  metrics = NO_METRICS;
   readonly child: ChildProcess;
 
   constructor(functions: Omit<SupervisorFunctions, 'ready'>) {

@@ -3,7 +3,7 @@
 
 import type { KeyEntry } from '../guards/key-file.ts';
 import { LocalRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
-import type { ShareMetrics, Snapshot } from '../metrics/snapshot.ts';
+import { NO_METRICS, type ShareMetrics, type Snapshot } from '../metrics/snapshot.ts';
 import { Batcher } from '../storage/batcher.ts';
 import type { Database } from '../storage/database.ts';
 import { Channel, type Port } from './channel.ts';
@@ -33,7 +33,7 @@ export function joinSupervisor(
   functions: Pick<MemberFunctions, 'listen' | 'reloadKeys' | 'close'>,
 ): Siblings {
   let database: Database | undefined;
-  let metrics: () => Promise<Snapshot> = async () => ({});
+  let metrics: () => Promise<Snapshot> = async () => NO_METRICS;
   const supervisor = new Channel<SupervisorFunctions>(port, {
     ...functions,
     leaseWanted: () => lease.releaseWhenIdle(),

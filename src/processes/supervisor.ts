@@ -9,7 +9,13 @@ import { type Keys, loadKeys } from '../guards/keys.ts';
 import { LocalRateLimiter, type Quota } from '../guards/rate-limit.ts';
 import type { Log } from '../log/log.ts';
 import { measureProcess } from '../metrics/process.ts';
-import { combine, countersOf, type Snapshot, takeSnapshot } from '../metrics/snapshot.ts';
+import {
+  combine,
+  countersOf,
+  NO_METRICS,
+  type Snapshot,
+  takeSnapshot,
+} from '../metrics/snapshot.ts';
 import { Child } from './child.ts';
 import { LeaseQueue } from './lease.ts';
 import type { LimiterCall } from './protocol.ts';
@@ -48,7 +54,7 @@ class Supervisor {
   #port: number;
   #keys: Keys | undefined;
   /** The counters of all members that have ended. */
-  #endedMetrics: Promise<Snapshot> = Promise.resolve({});
+  #endedMetrics: Promise<Snapshot> = Promise.resolve(NO_METRICS);
   #own: ReturnType<typeof measureProcess> | undefined;
 
   constructor(options: SupervisorOptions, log: Log) {

@@ -88,6 +88,13 @@ test('reload: other keys without a name keep their streams, counts and names', a
   await request(url, 'POST', '/tags', { json: { name: 'n' }, headers });
   await streams[1]?.changes(1);
   assert.deepEqual([await countOf('secret-a'), await countOf('secret-c')], [0, before + 3]);
+  // What a removed key has counted is forgotten.
+  writeFileSync(file, 'secret-a\nsecret-c\n');
+  command.process.kill('SIGHUP');
+  await until(
+    async () => (await request(url, 'GET', '/key', { headers: bearer('secret-a') })).status === 200,
+  );
+  assert.equal(await countOf('secret-a'), 1);
   const { stderr } = await stop(command);
   const clients = stderr.match(/(?<="client":")key [^"]+/g) ?? [];
   const known = ['secret-a', 'secret-c'].map((key) => `key ${hash('sha256', key).slice(0, 8)}`);

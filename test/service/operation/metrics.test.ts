@@ -244,8 +244,8 @@ test('metrics: a removed key is left out, whatever other processes have counted'
     keys: () => ['present'],
     readings: () => ({}),
   };
-  const counted = { '{key="removed"}': 1, '{key="present"}': 1 };
-  const metrics = new Metrics(sources, () => async () => ({ notes_key_requests_total: counted }));
+  const keys = ['removed', 'present'].map((label) => [label, [1, 0, 0, 0]] as const);
+  const metrics = new Metrics(sources, () => async () => ({ metrics: {}, keys }));
   const { samples } =
     parseExposition(await metrics.exposition()).get('notes_key_requests_total') ?? {};
   metrics.close();
