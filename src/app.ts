@@ -108,12 +108,14 @@ async function serve(
   { inOneRun }: FreshMemory,
 ) {
   const { host, port, socket, trustProxy, bodyLimitBytes, idleTimeoutS } = options;
+  const arrivalObservers = features.flatMap(({ onArrival = [] }) => onArrival);
+  const endObservers = features.flatMap(({ onEnd = [] }) => onEnd);
   // Known when the server listens: only then does port 0 have its number.
   let bases: Bases;
   let dispatcher: Dispatcher;
   const server = new HttpServer({
     onRequest(arrival) {
-      for (const { onArrival } of features) onArrival?.();
+      for (const onArrival of arrivalObservers) onArrival();
       dispatcher.dispatch(arrival);
     },
     onRefused(...refusal) {
@@ -135,7 +137,7 @@ async function serve(
       bodyLimitBytes,
       problemBase: bases.problemBase,
       onEnd(ending) {
-        for (const { onEnd } of features) onEnd?.(ending);
+        for (const onEnd of endObservers) onEnd(ending);
       },
       networkOf: (sender) => clientNetwork(sender, trustProxy),
       toProblem: (error) => problemOf(error, features),

@@ -41,7 +41,7 @@ export class Metrics {
   readonly #batchSizes = new Histogram(SIZE_BOUNDS);
   readonly #batchDurations = new Histogram(BATCH_BOUNDS);
   /** The functions that observe the existing series, by status, method and path template. */
-  readonly #observers = new Map<string, Observe>();
+  readonly #observers = new Map<string, Map<string, Map<number | undefined, Observe>>>();
   readonly #refusals: Series = {};
   /** Requests, refusals, bytes received and bytes sent of each key, by its label. */
   readonly #keyCounts = new Map<string, [number, number, number, number]>();
@@ -131,19 +131,20 @@ export class Metrics {
     counts[2] += exchange.bytes.length;
   }
 
+  /** Looks up by three keys: joining them into one would take most of the time. */
   #observerOf({ exchange, status }: Ending): Observe {
     const { template = '', message } = exchange;
     const { method: sent = '' } = message;
     const method = METHODS.has(sent) ? sent : '_OTHER';
-    const key = `${status} ${method} ${template}`;
-    const observe =
-      this.#observers.get(key) ??
-      this.#durations.addSeries({
-        http_request_method: method,
-        http_route: template,
-        http_response_status_code: String(status ?? ''),
-      });
-    this.#observers.set(key, observe);
+    const byStatus = childOf(childOf(this.#observers, template), method);
+    const known = byStatus.get(status);
+    if (known) return known;
+    const observe = this.#durations.addSeries({
+      http_request_method: method,
+      http_route: template,
+      http_response_status_code: String(status ?? ''),
+    });
+    byStatus.set(status, observe);
     return observe;
   }
 
@@ -160,4 +161,11 @@ export class Metrics {
       },
     };
   }
+}
+
+/** Returns the map at `key`, which it adds if it is missing. */
+function childOf<Key, Inner>(map: Map<string, Map<Key, Inner>>, key: string): Map<Key, Inner> {
+  const child = map.get(key) ?? new Map<Key, Inner>();
+  if (child.size === 0) map.set(key, child);
+  return child;
 }

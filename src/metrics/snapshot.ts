@@ -88,7 +88,7 @@ export type Observe = (value: number) => void;
 /** A histogram; `bounds` are the inclusive upper bounds of the buckets, ascending. */
 export class Histogram {
   readonly #bounds: readonly number[];
-  readonly #all: { buckets: string[]; labels: string; counts: Float64Array; sum: number }[] = [];
+  readonly #all: { labels: string; counts: Float64Array; sum: number }[] = [];
 
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds;
@@ -99,8 +99,7 @@ export class Histogram {
     // Not cumulative; the last bucket has no upper bound.
     const counts = new Float64Array(this.#bounds.length + 1);
     const bounds = this.#bounds;
-    const buckets = [...bounds, '+Inf'].map((le) => `_bucket${labelsText({ ...labels, le })}`);
-    const series = { buckets, labels: labelsText(labels), counts, sum: 0 };
+    const series = { labels: labelsText(labels), counts, sum: 0 };
     this.#all.push(series);
     return (value) => {
       let bucket = 0;
@@ -112,11 +111,11 @@ export class Histogram {
 
   read(): Series {
     const values: Series = {};
-    for (const { buckets, labels, counts, sum } of this.#all) {
+    for (const { labels, counts, sum } of this.#all) {
       let count = 0;
-      for (const [bucket, name] of buckets.entries()) {
-        count += counts[bucket] ?? 0;
-        values[name] = count;
+      for (const [bucket, inBucket] of counts.entries()) {
+        count += inBucket;
+        values[`_bucket${labels.slice(0, -1)},le="${this.#bounds[bucket] ?? '+Inf'}"}`] = count;
       }
       values[`_sum${labels}`] = sum;
       values[`_count${labels}`] = count;
