@@ -10,6 +10,16 @@ const LOG_HEADER_BYTES = 32;
 const WRITE_VERSION_AT = 18;
 const WITH_LOG = 2;
 
+/** Whether a file that begins with `start` has a log, or would have one. */
+export function usesLog(start: Buffer): boolean {
+  return start[WRITE_VERSION_AT] === WITH_LOG;
+}
+
+/** Whether a process has recorded that the file beside this log is no longer its own. */
+export function isRecordedAsForeign(log: string): boolean {
+  return readRecord(log)[1] === '';
+}
+
 /** Tries to record that the log beside `path` belongs to the file there, or no longer does. */
 export function recordOrigin(path: string, isOwn = true): void {
   const [log] = companionsOf(path);

@@ -5,7 +5,13 @@ import { dirname } from 'node:path';
 import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
 import { companionsOf } from '../storage/sqlite/files.ts';
 import type { WalIndex } from '../storage/sqlite/wal-index.ts';
-import { recordOrigin, removeOrigin, setAside } from './foreign-log.ts';
+import {
+  isRecordedAsForeign,
+  recordOrigin,
+  removeOrigin,
+  setAside,
+  usesLog,
+} from './foreign-log.ts';
 
 const LOOK_MS = 1_000;
 
@@ -51,7 +57,7 @@ export class OpenFiles {
     this.#descriptor = openSync(path, 'r');
     recordOrigin(path);
     this.compareContent();
-    this.#timer = setInterval(() => this.compareContent(), LOOK_MS).unref();
+    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
   get isOverwritten(): boolean {
@@ -90,13 +96,24 @@ export class OpenFiles {
     // Another checkpoint has begun meanwhile.
     if (this.#walIndex?.checkpoint() !== checkpoint) return;
     const isSame = known?.size === size && known.start.equals(start);
-    const isNewCheckpoint = checkpoint !== this.#checkpoint && !this.#isOverwritten;
-    const isOwn = !known || isSame || (isNewCheckpoint && size === expectedSize);
+    const fits = size === expectedSize && usesLog(start);
+    const isCheckpoint = checkpoint !== this.#checkpoint && fits;
+    const isOwn = !known || isSame || (isCheckpoint && !this.#isKnownAsOverwritten);
     if (isOwn === this.#isOverwritten) recordOrigin(this.#main.file, isOwn);
     this.#isOverwritten = !isOwn;
     if (!isOwn) return;
     this.#content = { start, size, mtimeMs };
     this.#checkpoint = checkpoint;
+  }
+
+  #look(): void {
+    this.compareContent();
+    this.#isOverwritten = this.#isKnownAsOverwritten;
+  }
+
+  /** Another process may have noticed it, of which this one sees only a checkpoint. */
+  get #isKnownAsOverwritten(): boolean {
+    return this.#isOverwritten || isRecordedAsForeign(this.#log.file);
   }
 
   /** Call it when SQLite has closed the files; throws DatabaseUnusable if a log was not applied. */

@@ -14,6 +14,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseDatabase } from '../../../src/cli/option-values.ts';
@@ -138,6 +139,24 @@ test('replaced file: its log goes on with the old file; several processes stop w
   assert.equal(await totalIn(t, db), 2);
   renameSync(`${db}.replaced-1-wal`, `${db}.old-wal`);
   assert.equal(await totalIn(t, `${db}.old`), 4);
+});
+
+test('replaced file: overwritten, no process writes, even one that has not written before', {
+  skip: needsFile,
+}, async (t) => {
+  const command = startCommand(t, ['--port', '0', '--db', 'notes.db', '--processes=2']);
+  const url = await command.ready();
+  const db = join(command.folder, 'notes.db');
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const createInOne = () => request(url, 'POST', '/notes', { json: NOTE, agent });
+  await createInOne();
+  await backup(db, `${db}.backup`, SCREEN);
+  await createInOne();
+  copyFileSync(`${db}.backup`, db);
+  for (let count = 0; count < 8; count += 1) assertUnavailable(await create(url));
+  assert.equal((await stop(command)).status, 1);
+  assert.equal(await totalIn(t, db), 1);
 });
 
 test('replaced file: overwritten right after a checkpoint of another program', {
