@@ -20,7 +20,7 @@ export const defaults = {
   notes: 1_000,
 };
 
-const LIMITS = new URL('../../../dist/src/storage/batches/backlog-limit.js', import.meta.url).href;
+const LIMITS = new URL('../../../dist/src/storage/batcher.js', import.meta.url).href;
 const ONE_BY_ONE = `data:text/javascript,import { BATCH_LIMITS } from '${LIMITS}';
 BATCH_LIMITS.batchItems = 1;`;
 
