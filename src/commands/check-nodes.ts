@@ -1,5 +1,4 @@
 // The command `check` for a cluster: compares the data of the nodes with each other.
-
 import { passwordOf, type StorageOptions } from '../open.ts';
 import { keysOf, type Relation, rowColumnsOf, typeOf } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
@@ -19,7 +18,7 @@ const MAX_ROUNDS = 10;
 /** A node, whose own copy of the data is read. */
 interface Node extends Source {
   readonly url: string;
-  /** Empty if it has all writes, as far as the nodes can tell. */
+  /** What is wrong with the node; empty if no fault is known. */
   readonly fault: string;
 }
 

@@ -116,7 +116,7 @@ export function parsePathInteger(text: string): number | undefined {
 }
 
 /** Parses all but "-0"; an integer out of range violates the range, not the form. */
-export function parseQueryInteger(text: string): number | undefined {
+function parseQueryInteger(text: string): number | undefined {
   return /^(?:[0-9]+|-0*[1-9][0-9]*)$/.test(text) ? Number(text) : undefined;
 }
 

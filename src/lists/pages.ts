@@ -54,7 +54,7 @@ const MAX_STATEMENTS = 100;
 type Item = { readonly request: PageRequest; readonly shape: Shape; readonly name: string };
 
 /** What the pages of a resource work with besides its database. */
-export interface PagesOptions {
+interface PagesOptions {
   readonly meter?: BatchMeter | undefined;
   readonly index?: Pick<SearchIndex, 'catchUp'> | undefined;
   /** Gives the revisions of pages. */

@@ -11,8 +11,8 @@ export const BATCHES_TABLE = `CREATE TABLE IF NOT EXISTS notes_server_batches (
   -- The latest batches. They must be the same on all nodes.
   number INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
-  -- A random number of the batch, combined with the chain before it; -1 from the batch on by which
-  -- the node knows that it has missed one.
+  -- A random number of the batch, combined with the chain before it. It is -1 for ever once the
+  -- node knows that it has missed a batch.
   chain INTEGER NOT NULL,
   -- The rows that each statement has returned.
   rows TEXT NOT NULL

@@ -9,7 +9,7 @@ export interface Snippet {
 }
 
 /** How much more may be searched: the code units of texts, and those that they are folded to. */
-export interface Effort {
+interface Effort {
   units: number;
 }
 

@@ -21,7 +21,7 @@ export type RowTag = readonly [row: number, tag: number | string];
 type WriteStatement = Pick<Statement, 'sql' | 'rows'> & { readonly ignoresRows?: boolean };
 
 /** The rows that each statement of a run has returned, in any order. */
-export type RowsByStatement = Readonly<Record<string, readonly Row[]>>;
+type RowsByStatement = Readonly<Record<string, readonly Row[]>>;
 
 /** A text and its entity tag, as memory keeps them. */
 export interface Kept {
@@ -99,7 +99,7 @@ export interface Commit {
   readonly isDurable: boolean;
 }
 
-/** Returns the writer of `database`, which rejects as the batcher does. Observers may be added. */
+/** Returns the writer of `database`, which rejects as the batcher does. `observers` may grow. */
 export function createWriter(
   database: Database,
   observers: readonly CommitObserver[] = [],

@@ -10,9 +10,6 @@ export type NoteTagState = 'no note' | 'no tag' | 'untagged' | 'tagged';
 
 type Ids = readonly [note: number, tag: number];
 
-/** The tags on notes. Every call rejects with DatabaseUnavailable or QueueFull. */
-export type NoteTags = ReturnType<typeof createNoteTags>;
-
 const FOUND = `${namedRows('sent', ['note_id', 'tag_id'])},
   found AS (
     SELECT *, CASE
@@ -49,7 +46,7 @@ function kindOf(changed: NoteTagState, write: string): WriteKind<RowSet, NoteTag
   };
 }
 
-/** Returns the {@link NoteTags} of a database. */
+/** Returns the tags on notes. Every call rejects with DatabaseUnavailable or QueueFull. */
 export function createNoteTags(database: Database, write: Write) {
   return {
     /** Tags the note, if both exist; resolves with the state before. */

@@ -26,10 +26,10 @@ const LAYERS = [
   ['bounded-wait', 'resources', 'suggestion', 'time', 'version'],
 ];
 
-/** The parts of the core, which all must read who change the service; the others are features. */
+/** The core, which everyone reads who changes the service. The other folders are features. */
 const CORE = ['contract', 'feature', 'http', 'records', 'resources', 'storage'];
 
-/** What every feature may use: it is no feature, or offers nothing to requests. */
+/** The modules beside the folders that are neither core nor feature. */
 const COMMON = ['app', 'bounded-wait', 'library', 'main', 'open', 'suggestion', 'time', 'version'];
 
 /** The files of the core that know features, because a seam would cost more than it brings. */
