@@ -12,7 +12,7 @@ export const BATCH_LIMITS = {
   pauseTurns: availableParallelism() > 1 ? 0 : 4,
   queueItems: 8_192,
   queueSize: 67_108_864,
-  /** In a burst; the time is `waitMs` once the queue has not been empty for `burstMs`. */
+  /** How long an item may wait; `waitMs` once the queue has not been empty for that long. */
   burstMs: 1_000,
   waitMs: 50,
   /** The latest items up to this number may wait for `lateMs`, so that every call ends in time. */
