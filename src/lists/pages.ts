@@ -1,6 +1,5 @@
 // Reads the pages of lists; requests that arrive while a page is being read share one statement.
 
-import { NO_MEMORY } from '../memory/fresh-memory.ts';
 import { NEVER } from '../records/condition.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { SearchIndex } from '../search/search-index.ts';
@@ -12,7 +11,7 @@ import {
   type Row,
   type Statement,
 } from '../storage/database.ts';
-import type { Memory } from '../storage/writer.ts';
+import { type Memory, NO_MEMORY } from '../storage/writer.ts';
 import { filtersOf } from './filters.ts';
 import { type PageRequest, type Shape, shapeOf, valuesIn } from './request.ts';
 import { SLOW_READ_LIMITS, SlowReads } from './slow-reads.ts';

@@ -3,13 +3,12 @@ import { endpoint, type Input, parsePathInteger } from '../contract/endpoint.ts'
 import { type Bases, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
-import { PAGES } from '../memory/fresh-memory.ts';
 import { checkRead, knownCondition, stateHeaders } from '../records/preconditions.ts';
 import { counterpartOf } from '../resources/note-tags.ts';
 import { type Resource, searchedFieldsOf } from '../resources/resource.ts';
 import type { Query } from '../search/query.ts';
 import { snippetEnds } from '../search/snippets.ts';
-import type { Memory } from '../storage/writer.ts';
+import { type Memory, PAGES } from '../storage/writer.ts';
 import { type Filter, filtersOf, filterValues } from './filters.ts';
 import type { Page, Pages } from './pages.ts';
 import { checkListQuery, type ListQuery, linkHeader, orderOf, queryOf } from './query.ts';

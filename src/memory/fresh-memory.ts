@@ -8,15 +8,18 @@
 // In all other cases, memory is emptied.
 import { LRUCache } from 'lru-cache';
 import type { Freshness } from '../storage/database.ts';
-import type { Change, CommitObserver, Kept, Memory } from '../storage/writer.ts';
+import {
+  type Change,
+  type CommitObserver,
+  type Kept,
+  type Memory,
+  PAGES,
+} from '../storage/writer.ts';
 
 /** What an entry takes beside its text. */
 const ENTRY_BYTES = 300;
 
 const SETTLED = Promise.resolve();
-
-/** The area of texts that depend on the whole database: each change empties it. */
-export const PAGES = 'pages';
 
 /** The memory of one process for a database. */
 export class FreshMemory implements Memory, CommitObserver {
@@ -81,7 +84,6 @@ export class FreshMemory implements Memory, CommitObserver {
     return revision === this.#revision ? revision : undefined;
   }
 
-  /** Strings must be {@link detached}. */
   keep(
     revision: string | undefined,
     area: string,
@@ -143,7 +145,7 @@ export class FreshMemory implements Memory, CommitObserver {
     const { text, ...rest } = value;
     if (text === undefined) return;
     // V8 takes two bytes for each character if one of them is not Latin-1.
-    const characterBytes = isAscii(text) ? 1 : 2;
+    const characterBytes = Buffer.byteLength(text) === text.length ? 1 : 2;
     const others = name.length + JSON.stringify(rest).length;
     this.#entries.set(name, value, { size: ENTRY_BYTES + others + characterBytes * text.length });
   }
@@ -160,17 +162,3 @@ export class FreshMemory implements Memory, CommitObserver {
     return `${this.#prefixes.get(area) ?? this.#renew(area)}${key}`;
   }
 }
-
-/** Returns a copy of a part, for which V8 would keep the whole text in memory. */
-export function detached(part: string): string {
-  // UTF-8 would take ten times as long for Japanese.
-  const encoding = isAscii(part) ? 'latin1' : 'utf16le';
-  return Buffer.from(part, encoding).toString(encoding);
-}
-
-function isAscii(text: string): boolean {
-  return Buffer.byteLength(text) === text.length;
-}
-
-/** For tables that keep nothing in memory. */
-export const NO_MEMORY = new FreshMemory(undefined, 0);

@@ -1,13 +1,19 @@
 // The records of a resource, whose JSON text SQLite builds and the service sends as it is.
 
-import { detached, NO_MEMORY } from '../memory/fresh-memory.ts';
 import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
 import { compoundCreation, type Once } from '../retries/compound-writes.ts';
 import { Batcher, type BatchMeter } from '../storage/batcher.ts';
 import { type Database, MAX_PAGE_BYTES } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
-import type { Memory, RowTag, Values, Write } from '../storage/writer.ts';
+import {
+  detached,
+  type Memory,
+  NO_MEMORY,
+  type RowTag,
+  type Values,
+  type Write,
+} from '../storage/writer.ts';
 import { taggedChange, type UnknownTags } from '../tags/tagged-notes.ts';
 import type { Condition } from './condition.ts';
 import { recordSql } from './text.ts';

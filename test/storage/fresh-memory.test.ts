@@ -2,8 +2,8 @@
 // test sets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FreshMemory, PAGES } from '../../src/memory/fresh-memory.ts';
-import type { Change } from '../../src/storage/writer.ts';
+import { FreshMemory } from '../../src/memory/fresh-memory.ts';
+import { type Change, PAGES } from '../../src/storage/writer.ts';
 
 const TEXT = { text: 'text' };
 const NEW = { text: 'new' };

@@ -2,10 +2,10 @@
 // programs write the same file: the service's tables, and others through SQLite itself.
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FreshMemory, PAGES } from '../../src/memory/fresh-memory.ts';
+import { FreshMemory } from '../../src/memory/fresh-memory.ts';
 import { notes as resource } from '../../src/resources/notes.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { createWriter } from '../../src/storage/writer.ts';
+import { createWriter, PAGES } from '../../src/storage/writer.ts';
 import { newFile, openDatabase, openOther } from './databases.ts';
 import type { Ends } from './engine.ts';
 import { between } from './ledger.ts';
