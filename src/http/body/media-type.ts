@@ -14,3 +14,22 @@ export function parseWeights(field: string | string[] | undefined): ReadonlyMap<
   }
   return weights;
 }
+
+/**
+ * Returns the one of `types` that `accept` prefers: of equal weights, the first name counts. It is
+ * undefined if JSON is preferred, for which all other names and ranges stand.
+ */
+export function preferredType(
+  accept: string | undefined,
+  types: readonly string[],
+): string | undefined {
+  if (accept === undefined || accept === '*/*') return undefined;
+  const weights = parseWeights(accept);
+  let preferred = '';
+  for (const [name, weight] of weights)
+    if (weight > (weights.get(preferred) ?? 0)) preferred = name;
+  // Spring's RestTemplate names text/plain before application/json when it expects any text.
+  const isUnmeant =
+    preferred === 'text/plain' && weights.get('application/json') === weights.get(preferred);
+  return types.includes(preferred) && !isUnmeant ? preferred : undefined;
+}

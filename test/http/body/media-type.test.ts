@@ -1,6 +1,7 @@
+// Content negotiation: the weights of a field, and which media type a client prefers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseWeights } from '../../../src/http/body/media-type.ts';
+import { parseWeights, preferredType } from '../../../src/http/body/media-type.ts';
 
 const weighed = (field: string | string[] | undefined) => Object.fromEntries(parseWeights(field));
 
@@ -22,4 +23,52 @@ test('weights: by name, from 0 to 1', () => {
 test('weights: an empty field accepts nothing', () => {
   for (const field of [undefined, '', ' ', ',', ';q=1', ' , ;'])
     assert.deepEqual(weighed(field), {}, field);
+});
+
+const TEXTS = ['text/markdown', 'text/plain'];
+
+/** What clients send when nobody has told them what to accept. */
+const DEFAULT_ACCEPTS: Readonly<Record<string, string | undefined>> = {
+  'fetch, curl, HTTPie, requests': '*/*',
+  'Go, OkHttp, java.net.http': undefined,
+  'HTTPie --json': 'application/json, */*;q=0.5',
+  axios: 'application/json, text/plain, */*',
+  HttpURLConnection: 'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2',
+  'RestTemplate for a text': 'text/plain, application/json, application/*+json, */*',
+  'RestTemplate for an object': 'application/json, application/*+json',
+  'Go, generated': 'application/json,application/problem+json',
+  Ktor: 'application/json, */*',
+  ky: 'text/*',
+  Firefox: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  'Firefox 3': 'text/xml,application/xml,text/html;q=0.9,text/plain;q=0.8,image/png,*/*;q=0.5',
+  Chromium:
+    'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;' +
+    'q=0.8,application/signed-exchange;v=b3;q=0.7',
+  Safari: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  Lynx: 'text/html, text/plain, text/sgml, text/css, application/xhtml+xml, */*;q=0.01',
+};
+
+test('accept: JSON for what clients send by themselves', () => {
+  for (const [client, accept] of Object.entries(DEFAULT_ACCEPTS))
+    assert.equal(preferredType(accept, TEXTS), undefined, client);
+});
+
+test('accept: an exact type, by its weight and then its place', () => {
+  for (const [accept, type] of [
+    ['text/markdown', 'text/markdown'],
+    ['TEXT/Plain ; charset=utf-8', 'text/plain'],
+    ['text/plain, text/markdown', 'text/plain'],
+    ['text/plain;q=0.8, text/markdown;q=0.9, application/json;q=0.1', 'text/markdown'],
+    ['text/markdown, text/html, */*', 'text/markdown'],
+    ['text/markdown;q=0.9, */*;q=0.8', 'text/markdown'],
+    ['text/markdown, application/json', 'text/markdown'],
+    ['application/json, text/markdown', undefined],
+    ['text/markdown;q=0.5, */*', undefined],
+    ['text/markdown;q=0, text/plain;q=0.0', undefined],
+    ['text/markdown;q=x', undefined],
+    ['text/x-markdown', undefined],
+    ['application/x-ndjson', undefined],
+    ['', undefined],
+  ] as const)
+    assert.equal(preferredType(accept, TEXTS), type, accept);
 });
