@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { checkRoundTrips } from '../commands/round-trip.ts';
-import { foretellLinks, foretellWrites } from '../storage/foretold-rows.ts';
-import { testLinkGames } from '../storage/link-suite.ts';
+import { foretellLinks, foretellWrites } from '../records/foretold-rows.ts';
 import { COLLECTIONS, maxLengthOf } from '../support/collections.ts';
 import * as clients from '../support/concurrent-clients.ts';
 import { OTHERS, USUAL } from '../support/deployments.ts';
@@ -21,6 +20,7 @@ import { startService } from '../support/service.ts';
 import { stopUnderLoad } from '../support/stops.ts';
 import { assertKept, codePoints } from '../support/texts.ts';
 import { ORDERS, walkAllLists } from '../support/walks.ts';
+import { testLinkGames } from '../tags/link-suite.ts';
 
 const seed = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
 const game = { seed, operations: 5_000 };

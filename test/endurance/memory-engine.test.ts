@@ -1,11 +1,11 @@
 // The tests of tables and of the search index on a database in memory, which has one connection.
-import { testChangeLog } from '../storage/change-log-suite.ts';
-import { testCreations } from '../storage/creation-suite.ts';
-import { testLinks } from '../storage/link-suite.ts';
-import { testLists } from '../storage/list-suite.ts';
-import { testSearchIndex } from '../storage/search-index-suite.ts';
-import { testTimes } from '../storage/time-suite.ts';
+import { testChangeLog } from '../changes/change-log-suite.ts';
+import { testLists } from '../lists/list-suite.ts';
+import { testTimes } from '../lists/time-suite.ts';
+import { testCreations } from '../retries/creation-suite.ts';
+import { testSearchIndex } from '../search/search-index-suite.ts';
 import { MEMORY } from '../support/engines.ts';
+import { testLinks } from '../tags/link-suite.ts';
 
 testCreations(MEMORY);
 testLists(MEMORY);

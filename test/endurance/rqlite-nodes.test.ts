@@ -5,16 +5,16 @@ import { describe, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
 import { openRqlite } from '../../src/rqlite/engine.ts';
 import { migrate } from '../../src/storage/schema/migrations.ts';
+import { testChangeLog } from '../changes/change-log-suite.ts';
+import { testChanges } from '../changes/changes-suite.ts';
 import { testImports } from '../commands/import-suite.ts';
-import { testChangeLog } from '../storage/change-log-suite.ts';
-import { testChanges } from '../storage/changes-suite.ts';
-import { testCreations } from '../storage/creation-suite.ts';
-import { testLinks } from '../storage/link-suite.ts';
-import { testSearchIndex } from '../storage/search-index-suite.ts';
-import { testTables } from '../storage/table-suite.ts';
-import { testVersions } from '../storage/version-suite.ts';
+import { testTables } from '../records/table-suite.ts';
+import { testVersions } from '../records/version-suite.ts';
+import { testCreations } from '../retries/creation-suite.ts';
+import { testSearchIndex } from '../search/search-index-suite.ts';
 import { needsRqlited as skip, startNodes } from '../support/rqlite-nodes.ts';
 import { plainTable } from '../support/tables.ts';
+import { testLinks } from '../tags/link-suite.ts';
 import { REAL_ENGINES } from './real-engines.ts';
 
 for (const engine of REAL_ENGINES) {

@@ -1,13 +1,13 @@
 // Tables on the engines of every test run. The other tests of a database in memory are in the
 // endurance tests.
 import { describe } from 'node:test';
+import { testChangeLog } from '../changes/change-log-suite.ts';
+import { testLists } from '../lists/list-suite.ts';
+import { testTimes } from '../lists/time-suite.ts';
+import { testCreations } from '../retries/creation-suite.ts';
 import { ENGINES, MEMORY } from '../support/engines.ts';
-import { testChangeLog } from './change-log-suite.ts';
-import { testCreations } from './creation-suite.ts';
-import { testLinks } from './link-suite.ts';
-import { testLists } from './list-suite.ts';
+import { testLinks } from '../tags/link-suite.ts';
 import { testTables } from './table-suite.ts';
-import { testTimes } from './time-suite.ts';
 import { testVersions } from './version-suite.ts';
 
 for (const engine of ENGINES) describe(engine.name, () => testTables(engine));
