@@ -29,10 +29,10 @@ export async function sendMutations(
       try {
         await connection.exchange(bytes, `probe-${number}`);
       } catch (error) {
-        const text = JSON.stringify(bytes.toString('latin1'));
-        throw new Error(`seed ${seed}, request ${number}: ${text.slice(0, 3_000)}`, {
-          cause: error,
-        });
+        const text = JSON.stringify(bytes.toString('latin1')).slice(0, 3_000);
+        const reason = error instanceof Error ? error.message : String(error);
+        // The reports show only the message.
+        throw new Error(`seed ${seed}, request ${number}: ${reason}\n${text}`, { cause: error });
       }
     }
     await connection.close();

@@ -68,7 +68,8 @@ function sendWithProbe(
 ): Promise<boolean> {
   const mayBeHead = bytes.includes('HEAD');
   let received = Buffer.alloc(0);
-  let answers = 0;
+  const statuses: number[] = [];
+  const startedMs = performance.now();
   let ended = false;
   return new Promise((resolve, reject) => {
     let timer = setTimeout(onQuiet, QUIET_MS);
@@ -82,7 +83,7 @@ function sendWithProbe(
       settleIf(() => {
         takeAll(true);
         assert.equal(received.toString('latin1'), '', 'the last answer is incomplete');
-        if (answers === 0) {
+        if (statuses.length === 0) {
           assert.ok(ended, 'the service closed without an answer');
           tally.silent += 1;
         }
@@ -107,7 +108,7 @@ function sendWithProbe(
     function takeAll(closed: boolean): boolean {
       for (let answer = take(closed); answer; answer = take(closed)) {
         if (answersProbe(answer, probeId)) return true;
-        answers += 1;
+        statuses.push(answer.status);
         tally.statuses.set(answer.status, (tally.statuses.get(answer.status) ?? 0) + 1);
         assertAllowed(answer);
         if (answer.headers.connection?.toLowerCase() === 'close') end();
@@ -130,8 +131,15 @@ function sendWithProbe(
       } catch (error) {
         finish();
         socket.destroy();
-        reject(error);
+        reject(new Error(`${error instanceof Error ? error.message : error}${soFar()}`));
       }
+    }
+    function soFar(): string {
+      const ms = Math.round(performance.now() - startedMs);
+      const code = (socket.errored as NodeJS.ErrnoException | null)?.code ?? 'no error';
+      const rest = JSON.stringify(received.toString('latin1').slice(0, 1_000));
+      const seen = `answers [${statuses.slice(-20)}] and then ${rest}`;
+      return `\nafter ${ms} ms, ${ended ? 'ended by the client, ' : ''}${code}, ${seen}`;
     }
     function finish(): void {
       clearTimeout(timer);
