@@ -61,12 +61,13 @@ export class HttpServer {
         this.#connections.add(socket, limits.probeMs);
         // Node calls it after the last answer. Its own would not wait for what still arrives.
         socket.destroySoon = () => this.#end(socket);
+        socket.once('end', () => this.#refuseIncomplete(socket));
       })
       .on('request', (message, response) => this.#receive(message, response))
       .on('checkContinue', (message, response) => this.#receive(message, response, true))
       .on('checkExpectation', (message, response) => this.#receive(message, response))
       .on('connect', (message, socket) => this.#refuseConnect(message, socket))
-      .on('clientError', (error, socket) => this.#answerParseError(error, socket));
+      .on('clientError', (error, socket) => this.#answerFaulty(socket, problemOf(error)));
   }
 
   /** Accepts connections at an address or a Unix socket, and resolves with its URL. */
@@ -111,7 +112,8 @@ export class HttpServer {
     const isOnlyClient = latest.size === 1;
     const arrival = { message, response, requestId, awaitsContinue, previous, isOnlyClient };
     this.#connections.begin(arrival);
-    // Node does not switch protocols, but it drops the data after a request for an upgrade.
+    // Node does not switch protocols, but it drops the data after a request for an upgrade, and
+    // does not report errors in its body: a client that then waits gets 408.
     if (this.#closing || message.headers.upgrade !== undefined || !hasUnambiguousEnd(message))
       response.setHeader('connection', 'close');
     const next = this.#options.onRequest.bind(undefined, arrival);
@@ -131,11 +133,18 @@ export class HttpServer {
     this.#connections.runAfter(socket, previous, () => this.#refuse(socket, problem, refused));
   }
 
-  #answerParseError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  /** Refuses a request whose input has ended too early; Node does not if it asks for an upgrade. */
+  #refuseIncomplete(socket: Socket): void {
+    const latest = this.#connections.latest.get(socket);
+    if (!latest || latest.message.complete) return;
+    const cause = 'HPE_INVALID_EOF_STATE';
+    this.#answerFaulty(socket, new Problem('bad-request', INVALID, { cause }));
+  }
+
+  #answerFaulty(socket: Duplex, problem: Problem): void {
     // The connection is ending, so no error in the rest of its input can be answered.
     if (socket.writableEnded) return;
     const latest = this.#connections.latest.get(socket);
-    const problem = problemOf(error);
     if (latest?.message.complete) {
       this.#connections.runAfter(socket, latest.response, () => this.#refuse(socket, problem));
     } else if (latest?.response.headersSent) {
@@ -188,6 +197,7 @@ export class HttpServer {
   }
 }
 
+const INVALID = 'The request is not valid HTTP.';
 const HEADERS_TOO_LARGE = 'The request line and headers are too large.';
 const LATE = 'The request did not arrive in time.';
 const HTTP_2 = 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.';
@@ -200,7 +210,7 @@ function problemOf(error: NodeJS.ErrnoException & { readonly reason?: string }):
   if (cause === 'ERR_HTTP_REQUEST_TIMEOUT') return new Problem('request-timeout', LATE);
   if (cause === 'HPE_PAUSED_H2_UPGRADE')
     return new Problem('http-version-not-supported', HTTP_2, { cause });
-  let detail = 'The request is not valid HTTP.';
+  let detail = INVALID;
   if (reason.startsWith('Invalid char in'))
     detail = mustEncode('A character of the request target that is not printable ASCII');
   if (reason.startsWith('Expected HTTP/'))

@@ -13,14 +13,16 @@ import { until } from '../../support/until.ts';
 
 const BODY = '{"title":"Ünïted","body":"a\\u0000b"}';
 
+const JSON_TYPE = ['content-type: application/json'];
+// Node does not report that the body of such a request ends too early.
+const UPGRADE = [...JSON_TYPE, 'connection: Upgrade', 'upgrade: h2c'];
+const PARTS = [BODY.slice(0, 12), BODY.slice(12)];
+
 const WRITES = {
-  'with a length': requestText('POST /notes', ['content-type: application/json'], BODY),
-  'in chunks': chunkedText(
-    'POST /notes',
-    ['content-type: application/json'],
-    BODY.slice(0, 12),
-    BODY.slice(12),
-  ),
+  'with a length': requestText('POST /notes', JSON_TYPE, BODY),
+  'in chunks': chunkedText('POST /notes', JSON_TYPE, ...PARTS),
+  'with a length, for an upgrade': requestText('POST /notes', UPGRADE, BODY),
+  'in chunks, for an upgrade': chunkedText('POST /notes', UPGRADE, ...PARTS),
 };
 
 const ENDS: Readonly<Record<string, (conversation: Conversation, sent: number) => Promise<void>>> =

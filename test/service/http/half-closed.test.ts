@@ -47,6 +47,23 @@ test('half-closed: each request gets its answer, and the connection ends', async
     }
 });
 
+test('half-closed: incomplete and malformed bodies are refused, for upgrades too', async () => {
+  const bodies = {
+    'content-length: 25': NOTE,
+    'transfer-encoding: chunked': `18\r\n${NOTE}`,
+    'Transfer-Encoding: chunked': `17\r\n${NOTE}\r\n0\r\n\r\n`,
+  };
+  const writes = ['POST /notes', 'PUT /notes/1', 'PATCH /notes/1', 'DELETE /notes/1'];
+  for (const line of [...writes, 'POST /counter/increment'])
+    for (const [framing, body] of Object.entries(bodies))
+      for (const upgrade of [[], ['connection: Upgrade', 'upgrade: h2c']]) {
+        const text = requestText(line, [...upgrade, framing]) + body;
+        const answer = await sendAndEnd(service, text);
+        assert.match(answer, /^HTTP\/1\.1 400 /, text);
+        assert.equal(answer.match(/HTTP\/1/g)?.length, 1);
+      }
+});
+
 test('half-closed: pipelined requests get all answers', async () => {
   const { socket, answer, closed } = await converse(service, requestText('GET /health').repeat(3));
   socket.end(requestText('GET /livez'));
