@@ -35,24 +35,13 @@ export async function openStorage(
         warn: (message, node) => warn?.(message, { node }),
       })
     : openSqlite(db.name, { alone, onForeignLog }));
-  return prepare(database, db.name, async () => {
+  try {
     await migrate(database);
     if (!alone) await refuseUnfinished(database);
-  });
-}
-
-/** Prepares a database for its use; closes it if that fails. */
-export async function prepare<Opened extends Pick<Database, 'close'>>(
-  opened: Opened,
-  name: string,
-  work: () => Promise<void>,
-): Promise<Opened & AsyncDisposable> {
-  try {
-    await work();
-    return { ...opened, [Symbol.asyncDispose]: () => opened.close() };
+    return { ...database, [Symbol.asyncDispose]: () => database.close() };
   } catch (error) {
-    await opened.close();
-    throw unusable(name, error);
+    await database.close();
+    throw unusable(db.name, error);
   }
 }
 

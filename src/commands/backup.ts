@@ -1,14 +1,14 @@
 // The command `backup`: copies a database file while a service may use it.
 import { stat } from 'node:fs/promises';
 import { DatabaseDamaged, type Source } from '../storage/database.ts';
-import { openFile } from './open.ts';
+import { openShared } from './existing.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** Copies the database file `db` to the new file `target`; resolves with a line that says so. */
 export async function backup(db: string, target: string, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'backed up', ' KiB');
-  await using source = await openFile('backup', db);
+  await using source = await openShared(db);
   const write = (path: string) => writeSnapshot(source, path, progress);
   await writeWhole(target, { source: db, write });
   return `backed up ${db} to ${target}`;

@@ -19,8 +19,7 @@ import {
   UNFINISHED_IMPORT,
 } from '../storage/schema/migrations.ts';
 import { findWordFaults } from './check-words.ts';
-import { isAtRest } from './existing.ts';
-import { openFile } from './open.ts';
+import { isAtRest, openToInspect } from './existing.ts';
 
 const MAX_FAULTS = 25;
 
@@ -40,7 +39,7 @@ export async function checkFile(path: string, { withWords = true } = {}): Promis
 }
 
 async function inspect(path: string, withWords: boolean): Promise<string[]> {
-  await using source = await openFile('inspect', path);
+  await using source = await openToInspect(path);
   try {
     const faults = (await isUnfinished(source)) ? [UNFINISHED_IMPORT] : [];
     const schema = await storedSchema(source.read);
@@ -167,8 +166,7 @@ function queriesForSequences({ table }: Resource): string[] {
   ];
 }
 
-/** All resources share the sequence of numbers, which make entity tags unique. */
-/** Returns the query for numbers that several records have. */
+/** Returns the query for numbers that several records have, although all share one sequence. */
 export function queryForUniqueness(resources: readonly Resource[]): string {
   const numbers = resources.map(
     (each) => `SELECT number, '${typeOf(each)} ' || id AS record FROM ${each.table}`,

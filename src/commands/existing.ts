@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { refuseForeignLog } from '../file-guard/foreign-log.ts';
 import { type Database, DatabaseUnusable, type Source } from '../storage/database.ts';
-import { storedSchema } from '../storage/schema/migrations.ts';
+import { refuseUnfinished, storedSchema } from '../storage/schema/migrations.ts';
 import {
   type Connection,
   KEEP_LOCKS,
@@ -17,7 +17,7 @@ import {
 import { companionsOf } from '../storage/sqlite/files.ts';
 import { codeOf, isProtected, refuseReadOnly, unusable } from '../storage/sqlite/unusable.ts';
 
-type OpenFile = Pick<Database, 'read' | 'close'>;
+type OpenFile = Pick<Database, 'read' | 'close'> & AsyncDisposable;
 
 /** Whether the database at `path` has no write-ahead log: then nobody is writing to it. */
 export function isAtRest(path: string): boolean {
@@ -25,10 +25,11 @@ export function isAtRest(path: string): boolean {
 }
 
 /** Opens a file of this program read-only; at rest without locks or companions. */
-export function openToInspect(path: string): Promise<OpenFile> {
+export function openToInspect(path: string, mayBeUnfinished = true): Promise<OpenFile> {
   const address = `${pathToFileURL(resolve(path))}${isAtRest(path) ? '?immutable=1' : ''}`;
   const flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI;
-  return openExisting(path, () => openConnection(address, flags), READER_PRAGMAS);
+  const connect = () => openConnection(address, flags);
+  return openExisting(path, connect, READER_PRAGMAS, mayBeUnfinished);
 }
 
 /** Opens a file that others may use. Without a right to write, it must not change meanwhile. */
@@ -42,7 +43,7 @@ export function openShared(path: string): Promise<OpenFile> {
   return openExisting(path, () => openConnection(path, sqlite3.OPEN_READWRITE), READER_PRAGMAS);
 }
 
-/** Opens a file to change it; rejects if somebody uses it, and as {@link openToInspect} does. */
+/** Opens a file to change it; rejects if somebody uses it. */
 export function openAlone(path: string): Promise<OpenFile> {
   const pragmas = `${KEEP_LOCKS}; ${WRITER_PRAGMAS}; ${TAKE_WRITE_LOCK}`;
   return openExisting(path, () => openToWrite(path), pragmas);
@@ -65,6 +66,7 @@ async function openExisting(
   path: string,
   connect: () => Promise<Connection>,
   pragmas: string,
+  mayBeUnfinished = false,
 ): Promise<OpenFile> {
   let connection: Connection | undefined;
   try {
@@ -78,7 +80,9 @@ async function openExisting(
     const read: Source['read'] = (statement) => opened.exclusively(() => opened.run(statement));
     const { version } = await storedSchema(read);
     if (version === 0) throw new DatabaseUnusable('it is empty');
-    return { read, close: () => opened.close() };
+    if (!mayBeUnfinished) await refuseUnfinished({ read });
+    const close = () => opened.close();
+    return { read, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     await connection?.close().catch(() => {});
     throw unusable(path, error);
@@ -89,7 +93,7 @@ async function openUnchanging(path: string): Promise<OpenFile> {
   // Whatever changes or replaces a file gives it another time of its status.
   const stateOf = () => `${isAtRest(path)} ${statSync(path, { bigint: true }).ctimeNs}`;
   const before = stateOf();
-  const file = await openToInspect(path);
+  const file = await openToInspect(path, false);
   const read: Source['read'] = async (statement) => {
     const rows = await file.read(statement);
     if (stateOf() === before) return rows;

@@ -1,13 +1,16 @@
 // The command `export`: writes all records as JSON lines, to a file or to the output.
-
-import type { StorageOptions } from '../open.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openCluster, type StorageOptions } from '../open.ts';
 import { membersSql, ownMembers } from '../records/members.ts';
 import { keysOf, type Relation, typeOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
-import { timeSql } from '../storage/numbers.ts';
+import { lastNumber, timeSql } from '../storage/numbers.ts';
+import { unusable } from '../storage/sqlite/unusable.ts';
+import { openShared } from './existing.ts';
 import { endLine, headLine } from './export-format.ts';
-import { openToExport } from './open.ts';
 import { countsOf, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type Screen } from './progress.ts';
 import { writeWhole } from './whole-file.ts';
@@ -34,6 +37,37 @@ export async function exportLines(
     },
   });
   return `exported ${written} to ${file}`;
+}
+
+/** Opens a snapshot of a database; of a cluster, a copy in the folder for temporary files. */
+async function openToExport(options: StorageOptions): Promise<Source & AsyncDisposable> {
+  const { db } = options;
+  if (db.kind !== 'cluster') return openSnapshot(db.name);
+  const parts = { toRead: true };
+  const cluster = await openCluster({ ...db, level: 'linearizable' }, options, parts);
+  const folder = await mkdtemp(join(tmpdir(), 'notes-server-export-'));
+  try {
+    const path = join(folder, 'copy.db');
+    const before = await lastNumber(cluster);
+    await cluster.copyTo(path);
+    const copy = await openSnapshot(path);
+    // A node that leads no longer, but does not know yet, has copied an earlier state.
+    if ((await lastNumber(copy)) >= before) return copy;
+    await copy.close();
+    throw new DatabaseUnusable('the leader has changed: run the export again');
+  } catch (error) {
+    throw unusable(db.name, error);
+  } finally {
+    await cluster.close();
+    // It stays readable while it is open, and goes with this process.
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function openSnapshot(path: string) {
+  const file = await openShared(path);
+  await file.read({ sql: 'BEGIN' });
+  return file;
 }
 
 async function writeLines(source: Source, write: WriteText, screen: Screen): Promise<string> {

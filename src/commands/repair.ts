@@ -8,12 +8,12 @@ import { namesMissingIn, storedSchema } from '../storage/schema/migrations.ts';
 import { reasonOf } from '../storage/sqlite/unusable.ts';
 import { blockCountsOf, findFaults } from './check.ts';
 import { indexPage } from './check-words.ts';
-import { openFile } from './open.ts';
+import { openAlone } from './existing.ts';
 import { pagesOf } from './pages.ts';
 
 /** Resolves with a line for each part; rejects, and changes nothing, if the file is not usable. */
 export async function repairFile(path: string): Promise<string[]> {
-  await using file = await openFile('repair', path);
+  await using file = await openAlone(path);
   try {
     const [missing] = namesMissingIn(await storedSchema(file.read));
     if (missing !== undefined)

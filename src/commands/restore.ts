@@ -8,8 +8,7 @@ import { renewGeneration } from '../storage/numbers.ts';
 import { auxiliaryPaths, freePath } from '../storage/sqlite/files.ts';
 import { writeSnapshot } from './backup.ts';
 import { checkFile } from './check.ts';
-import { lockToReplace } from './existing.ts';
-import { openFile } from './open.ts';
+import { lockToReplace, openAlone, openToInspect } from './existing.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { isPresent, type WholeFile, writeWhole } from './whole-file.ts';
 
@@ -81,9 +80,9 @@ async function replaceWith(copy: WholeFile, target: string): Promise<string> {
 }
 
 async function writeCopy(backup: string, path: string, onProgress: OnProgress): Promise<void> {
-  await using source = await openFile('inspect', backup);
+  await using source = await openToInspect(backup);
   await writeSnapshot(source, path, onProgress);
-  await using copy = await openFile('repair', path);
+  await using copy = await openAlone(path);
   // States that come after the backup may have the same numbers as states that it loses.
   // The log stays: it tells which changes the index lacks.
   await copy.read(renewGeneration());
