@@ -1,21 +1,15 @@
 // POST /counter/increment: several threads increment one shared number under a mutex.
 import { Mutex, sharedCells } from './sync.ts';
-import type { Demonstration } from './thread.ts';
-
-interface Input {
-  readonly lock: Int32Array;
-  readonly counter: Int32Array;
-  readonly count: number;
-}
+import { demonstration } from './thread.ts';
 
 const VALUE = 0;
 
 /** Counts with a mutex; the answer says whether an increment was lost. */
-export const counter: Demonstration<{ workers: number; count: number }, Input, void> = {
-  prepare({ workers, count }) {
-    const input: Input = { lock: Mutex.cells(), counter: sharedCells(1), count };
+export const counter = demonstration({
+  prepare({ workers, count }: { workers: number; count: number }) {
+    const input = { lock: Mutex.cells(), counter: sharedCells(1), count };
     return {
-      inputs: Array(workers).fill(input),
+      inputs: Array.from({ length: workers }, () => input),
       answer() {
         const expected = workers * count;
         const actual = Atomics.load(input.counter, VALUE);
@@ -32,4 +26,4 @@ export const counter: Demonstration<{ workers: number; count: number }, Input, v
       mutex.unlock();
     }
   },
-};
+});

@@ -1,23 +1,20 @@
 // POST /event/sync: one event signals that a shared text is ready, another that it has been read.
 import { Event } from './sync.ts';
-import type { Demonstration } from './thread.ts';
-
-interface Input {
-  readonly ready: Int32Array;
-  readonly done: Int32Array;
-  readonly memory: SharedArrayBuffer;
-  readonly payload?: string;
-}
+import { demonstration } from './thread.ts';
 
 /** Demonstrates events. Each thread returns its members of the answer. */
-export const event: Demonstration<{ payload: string }, Input, object> = {
-  prepare({ payload }) {
+export const event = demonstration({
+  prepare({ payload }: { payload: string }) {
     const memory = new SharedArrayBuffer(Buffer.byteLength(payload, 'utf16le'));
     const shared = { ready: Event.cells(), done: Event.cells(), memory };
     return {
       // Thread 0 is the producer, thread 1 the consumer.
-      inputs: [{ ...shared, payload }, shared],
-      answer: ([produced, consumed]) => JSON.stringify({ ...consumed, ...produced }),
+      inputs: [
+        { ...shared, payload },
+        { ...shared, payload: undefined },
+      ],
+      answer: ([produced, consumed]: readonly object[]) =>
+        JSON.stringify({ ...consumed, ...produced }),
     };
   },
 
@@ -37,4 +34,4 @@ export const event: Demonstration<{ payload: string }, Input, object> = {
     done.set();
     return { payload: read, length: [...read].length, ready: ready.isSet() };
   },
-};
+});

@@ -1,13 +1,7 @@
 // POST /pool/run: threads take items one by one and hash them; a failing item stops no other.
 import { createHash } from 'node:crypto';
 import { sharedCells } from './sync.ts';
-import type { Demonstration } from './thread.ts';
-
-interface Input {
-  readonly items: readonly string[];
-  /** The index of the next item to take. */
-  readonly taken: Int32Array;
-}
+import { demonstration } from './thread.ts';
 
 type Hashed = readonly [index: number, { readonly result: string } | { readonly error: string }];
 
@@ -15,17 +9,14 @@ type Hashed = readonly [index: number, { readonly result: string } | { readonly 
 const MAX_ITEMS = 100;
 
 /** Demonstrates a pool. */
-export const pool: Demonstration<
-  { items: readonly string[]; max_workers: number },
-  Input,
-  readonly Hashed[]
-> = {
-  prepare({ items, max_workers }) {
+export const pool = demonstration({
+  prepare({ items, max_workers }: { items: readonly string[]; max_workers: number }) {
     const total = items.length;
-    const input: Input = { items, taken: sharedCells(1) };
+    // One cell: how many items have been taken by a thread.
+    const input = { items, taken: sharedCells(1) };
     return {
-      inputs: Array(Math.min(total, max_workers)).fill(input),
-      answer(results) {
+      inputs: Array.from({ length: Math.min(total, max_workers) }, () => input),
+      answer(results: readonly (readonly Hashed[])[]) {
         const outcomes = results
           .flat()
           .sort(([one], [other]) => one - other)
@@ -51,7 +42,7 @@ export const pool: Demonstration<
       }
     }
   },
-};
+});
 
 function hash(item: string): string {
   if (item.startsWith('fail')) throw new Error('the item asked for a failure');

@@ -1,11 +1,11 @@
 // POST /producer-consumer/run: one thread adds indexes to a bounded queue, and others take them.
 import { BoundedQueue, END } from './sync.ts';
-import type { Demonstration } from './thread.ts';
+import { demonstration } from './thread.ts';
 
-interface Input {
-  readonly queue: Int32Array;
-  readonly items: number;
-  readonly consumers: number;
+interface Request {
+  readonly items: readonly string[];
+  readonly num_consumers: number;
+  readonly queue_size: number;
 }
 
 interface Result {
@@ -14,18 +14,14 @@ interface Result {
 }
 
 /** Demonstrates a bounded queue. Thread 0 is the producer. */
-export const producerConsumer: Demonstration<
-  { items: readonly string[]; num_consumers: number; queue_size: number },
-  Input,
-  Result
-> = {
-  prepare({ items, num_consumers, queue_size }) {
+export const producerConsumer = demonstration({
+  prepare({ items, num_consumers, queue_size }: Request) {
     const produced = items.length;
     const queue = BoundedQueue.cells(queue_size);
-    const input: Input = { queue, items: produced, consumers: num_consumers };
+    const input = { queue, items: produced, consumers: num_consumers };
     return {
-      inputs: Array(1 + num_consumers).fill(input),
-      answer(threads) {
+      inputs: Array.from({ length: 1 + num_consumers }, () => input),
+      answer(threads: readonly Result[]) {
         const max_depth = threads[0]?.maxDepth;
         const results = threads
           .flatMap(({ taken }, consumer) => taken.map((index) => ({ index, consumer })))
@@ -41,7 +37,7 @@ export const producerConsumer: Demonstration<
     const queue = new BoundedQueue(cells);
     return index === 0 ? produce(queue, items, consumers) : consume(queue);
   },
-};
+});
 
 function produce(queue: BoundedQueue, items: number, consumers: number): Result {
   let maxDepth = 0;

@@ -1,41 +1,27 @@
 // POST /semaphore/run: a semaphore limits how many of the threads run tasks at once.
 import { Barrier, Semaphore, sharedCells } from './sync.ts';
-import type { Demonstration } from './thread.ts';
-
-interface Input {
-  readonly permits: Int32Array;
-  readonly allTaken: Int32Array;
-  readonly limit: number;
-  /** Three cells: how many tasks have been taken by a thread, are running, and have finished. */
-  readonly taken: Int32Array;
-  readonly running: Int32Array;
-  readonly finished: Int32Array;
-  /** The indexes of the tasks, in the order in which they finish. */
-  readonly order: Int32Array;
-}
+import { demonstration } from './thread.ts';
 
 /** Demonstrates a semaphore. Each thread returns how many tasks it saw running at most. */
-export const semaphore: Demonstration<
-  { task_ids: readonly number[]; concurrency_limit: number },
-  Input,
-  number
-> = {
-  prepare({ task_ids, concurrency_limit }) {
+export const semaphore = demonstration({
+  prepare({ task_ids, concurrency_limit }: { task_ids: number[]; concurrency_limit: number }) {
     const total = task_ids.length;
     const limit = Math.min(total, concurrency_limit);
-    const input: Input = {
+    const input = {
       permits: Semaphore.cells(concurrency_limit),
       allTaken: Barrier.cells(limit),
       limit,
+      // How many tasks have been taken by a thread, are running, and have finished.
       taken: sharedCells(1),
       running: sharedCells(1),
       finished: sharedCells(1),
+      // The indexes of the tasks, in the order in which they finish.
       order: sharedCells(total),
     };
     return {
       // Half of the threads have to wait.
-      inputs: Array(Math.min(total, 2 * concurrency_limit)).fill(input),
-      answer(peaks) {
+      inputs: Array.from({ length: Math.min(total, 2 * concurrency_limit) }, () => input),
+      answer(peaks: readonly number[]) {
         const peak_concurrency = Math.max(...peaks);
         const completed = Array.from(input.order, (index) => task_ids[index]);
         return JSON.stringify({ total, concurrency_limit, peak_concurrency, completed });
@@ -59,4 +45,4 @@ export const semaphore: Demonstration<
     }
     return peak;
   },
-};
+});

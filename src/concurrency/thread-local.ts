@@ -1,14 +1,7 @@
 // POST /thread-local/run: each thread stores its own values under the same key, without a lock. In
 // the first round, a barrier makes all threads write before any of them reads.
 import { Barrier } from './sync.ts';
-import type { Demonstration } from './thread.ts';
-
-interface Input {
-  readonly key: string;
-  /** The thread's share. */
-  readonly items: readonly string[];
-  readonly allWritten: Int32Array;
-}
+import { demonstration } from './thread.ts';
 
 interface Result {
   /** The thread's elements of the `results` array, as JSON text without the brackets. */
@@ -22,12 +15,8 @@ const MAX_THREADS = 8;
 const context = new Map<string, string>();
 
 /** Demonstrates thread-local storage. */
-export const threadLocal: Demonstration<
-  { items: readonly string[]; context_key: string },
-  Input,
-  Result
-> = {
-  prepare({ items, context_key }) {
+export const threadLocal = demonstration({
+  prepare({ items, context_key }: { items: readonly string[]; context_key: string }) {
     const total = items.length;
     const workers = Math.min(total, MAX_THREADS);
     const allWritten = Barrier.cells(workers);
@@ -37,7 +26,7 @@ export const threadLocal: Demonstration<
         const share = items.slice(startOf(index), startOf(index + 1));
         return { key: context_key, items: share, allWritten };
       }),
-      answer(threads) {
+      answer(threads: readonly Result[]) {
         const isolated = threads.every((thread) => thread.isolated);
         const head = JSON.stringify({ context_key, total, workers, isolated });
         // There may be hundreds of thousands of results, so the threads serialize their own parts.
@@ -61,4 +50,4 @@ export const threadLocal: Demonstration<
     context.clear();
     return { results: results.join(','), isolated };
   },
-};
+});

@@ -16,6 +16,13 @@ export interface Demonstration<Request, Input, Result> {
   work(input: Input, index: number): Result;
 }
 
+/** Returns the demonstration, and so infers the types of inputs and results from its functions. */
+export function demonstration<Request, Input, Result>(
+  parts: Demonstration<Request, Input, Result>,
+): Demonstration<Request, Input, Result> {
+  return parts;
+}
+
 type Tasks = Readonly<Record<string, Pick<Demonstration<never, never, unknown>, 'work'>>>;
 
 /** The task of one thread with its input. Input and result must be structured-cloneable. */

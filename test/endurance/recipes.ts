@@ -191,11 +191,14 @@ function addDemonstration(copy: Copy): void {
   });
   copy.write(
     'src/concurrency/echo.ts',
-    `import type { Demonstration } from './thread.ts';
-export const echo: Demonstration<{ items: readonly string[] }, string, string> = {
-  prepare: ({ items }) => ({ inputs: items, answer: (items) => JSON.stringify({ items }) }),
+    `import { demonstration } from './thread.ts';
+export const echo = demonstration({
+  prepare: ({ items }: { items: readonly string[] }) => ({
+    inputs: items,
+    answer: (items: readonly string[]) => JSON.stringify({ items }),
+  }),
   work: (item) => item,
-};\n`,
+});\n`,
   );
   const tasks = 'src/concurrency/tasks.ts';
   copy.insert(tasks, `  '/echo/run': echo,\n`, `  '/pool/run': pool,\n`);
