@@ -28,10 +28,11 @@ export class Keys {
     this.#source = source;
   }
 
-  /** Returns the key in `authorization: Bearer` or else `x-api-key`; it may have expired. */
+  /** Returns the key of a request, by the first of the ways to send it; it may have expired. */
   keyIn(headers: IncomingHttpHeaders): Key | 'none' | 'wrong' {
-    const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
-    const sent = bearer ?? String(headers['x-api-key'] ?? '');
+    const { authorization = '' } = headers;
+    const bearer = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+    const sent = bearer ?? (String(headers['x-api-key'] ?? '') || passwordIn(authorization));
     if (sent === '') return 'none';
     // How long the search takes says nothing about a key: nobody can choose the digest of a guess.
     return this.#byDigest.get(hash('sha256', sent, 'base64')) ?? 'wrong';
@@ -63,6 +64,16 @@ export class Keys {
       },
     };
   }
+}
+
+/** Returns the password of a user with any name (RFC 7617), or nothing if it is malformed. */
+function passwordIn(authorization: string): string {
+  const [, sent = ''] = /^Basic +(\S+)$/i.exec(authorization) ?? [];
+  const bytes = Buffer.from(sent, 'base64');
+  // Buffer skips what is not base64.
+  if (bytes.toString('base64') !== sent) return '';
+  // Keys are ASCII, and a name may be in any encoding.
+  return /^[^:]*:(\S+)$/.exec(bytes.toString('latin1'))?.[1] ?? '';
 }
 
 /** Rejects when a file system has had enough time, lest it hold up all later reloads. */

@@ -46,6 +46,44 @@ test('keys: sent as a bearer token or as x-api-key', async () => {
     assert.equal(typeof keys.keyIn(headers), 'object', JSON.stringify(headers));
 });
 
+const basic = (credentials: string | Buffer) =>
+  `Basic ${Buffer.from(credentials).toString('base64')}`;
+
+test('keys: sent as a password', async () => {
+  const keys = await load(['one', 'a:b:']);
+  for (const authorization of [
+    ...[':one', 'user:one', 'user:a:b:', 'J\u00f6rg \n:one', `${'x'.repeat(10_000)}:one`].map(
+      basic,
+    ),
+    basic(Buffer.from('\xff\xfe\0:one', 'latin1')),
+    basic(':one').replace('Basic', 'bASIC  '),
+  ])
+    assert.equal(typeof keys.keyIn({ authorization }), 'object', authorization);
+  for (const credentials of [':onee', 'one:two', ':one:', '::one', `:${'x'.repeat(10_000)}`])
+    assert.equal(keys.keyIn({ authorization: basic(credentials) }), 'wrong', credentials);
+  for (const bytes of [':\xff', ':one\0', ':\ufeffone'])
+    assert.equal(keys.keyIn({ authorization: basic(Buffer.from(bytes, 'latin1')) }), 'wrong');
+});
+
+test('keys: a malformed password is none, and x-api-key counts instead of any', async () => {
+  const keys = await load(['one', 'two']);
+  const encoded = basic('user:one');
+  for (const authorization of [
+    ...['Basic', 'Basic ', 'Basic =', 'Basic :', 'Basic :one', 'Basic user:one', 'Basic \u00e9'],
+    ...['', 'one', 'one:', ':', ':one two', ':one\n', ': one', 'user: '].map(basic),
+    ...[`${encoded}=`, `${encoded}x`, `${encoded} x`, `${encoded},`, encoded.slice(0, -1)],
+    ...[encoded.replace('Basic ', 'Basic'), encoded.replace('Basic', 'Bearer Basic')],
+    ...[basic('us~r:one?').replace(/[+/]/g, '-'), 'Basic dXNlcjpvbmV='],
+    ...[`Basic ${'x'.repeat(15_001)}`, `Basic ${'A'.repeat(15_000)}`],
+  ]) {
+    assert.equal(keys.keyIn({ authorization }), 'none', authorization.slice(0, 40));
+    assert.equal(typeof keys.keyIn({ authorization, 'x-api-key': 'two' }), 'object');
+  }
+  const both = keys.keyIn({ authorization: basic(':one'), 'x-api-key': 'two' });
+  assert.deepEqual(both, keyIn(keys, 'two'));
+  assert.equal(keys.keyIn({ authorization: basic(':one'), 'x-api-key': 'no' }), 'wrong');
+});
+
 test('keys: each is one holder, whose name does not reveal it', async () => {
   const keys = await load(['one', 'two']);
   const one = keys.keyIn({ authorization: 'Bearer one' });

@@ -13,7 +13,10 @@ export function keyState({ React }) {
 
   function KeyState({ authSelectors }) {
     const authorized = authSelectors.authorized();
-    const key = authorized.getIn(['bearer', 'value']) ?? authorized.getIn(['apiKey', 'value']);
+    const key =
+      authorized.getIn(['bearer', 'value']) ??
+      authorized.getIn(['apiKey', 'value']) ??
+      authorized.getIn(['basic', 'value', 'password']);
     const [text, setText] = useState('');
     useEffect(() => {
       let isShown = true;

@@ -1,9 +1,11 @@
 // Keys over HTTP: what is open without one, when they are checked, how guessing ends, and how the
 // file is reloaded. Which header carries which key is in the unit tests.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { promisify } from 'node:util';
 import { parseCommand } from '../../../src/cli/command-line.ts';
 import { jsonLine } from '../../../src/log/log.ts';
 import { startCommand, stop } from '../../support/command.ts';
@@ -15,6 +17,9 @@ import { startService } from '../../support/service.ts';
 
 const KEYED = { apiKeys: ['secret-one', 'secret-two'] };
 const BEARER = { authorization: 'Bearer secret-one' };
+const asPassword = (key: string) => ({
+  authorization: `Basic ${Buffer.from(`user:${key}`).toString('base64')}`,
+});
 const WRONG = { authorization: 'Bearer secret-three' };
 const NOTE = { title: 'a', body: 'b' };
 
@@ -57,12 +62,28 @@ test('keys: every operation but health and documentation needs one', async () =>
 test('keys: without a valid one nothing is stored', async (t) => {
   const service = await startService(t, KEYED);
   const basic = { authorization: 'Basic secret-one' };
-  for (const headers of [{}, WRONG, { 'x-api-key': 'secret' }, basic])
-    assert.equal((await service.request('POST', '/notes', { json: NOTE, headers })).status, 401);
-  for (const headers of [BEARER, { 'x-api-key': 'secret-two' }])
+  for (const headers of [{}, WRONG, { 'x-api-key': 'secret' }, basic, asPassword('secret')]) {
+    const { status, headers: sent } = await service.request('POST', '/notes', {
+      json: NOTE,
+      headers,
+    });
+    assert.deepEqual([status, sent['www-authenticate']], [401, 'Bearer']);
+  }
+  for (const headers of [BEARER, { 'x-api-key': 'secret-two' }, asPassword('secret-two')])
     assert.equal((await service.request('POST', '/notes', { json: NOTE, headers })).status, 201);
   const { json } = await service.request('GET', '/notes', { headers: BEARER });
-  assert.equal(json.total, 2);
+  assert.equal(json.total, 3);
+});
+
+test('keys: curl sends one as a password, given or from ~/.netrc', async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, '.netrc'), 'machine 127.0.0.1 login notes password secret-two');
+  for (const args of [['-u', ':secret-one'], ['-n']]) {
+    const options = { env: { ...process.env, HOME: folder } };
+    const url = `http://127.0.0.1:${service.port}/key`;
+    const { stdout } = await promisify(execFile)('curl', ['-s', ...args, url], options);
+    assert.equal(JSON.parse(stdout).access, 'write');
+  }
 });
 
 test('keys: without one no answer reveals whether a path exists', async () => {
@@ -143,14 +164,16 @@ test('keys: wrong ones are limited whatever the rate limit is', async (t) => {
 
 test('keys: none is logged, right or wrong', async (t) => {
   const service = await startService(t, KEYED);
-  for (const headers of [BEARER, WRONG, { 'x-api-key': 'secret-four' }])
+  const sent = [BEARER, asPassword('secret-one'), WRONG, { 'x-api-key': 'secret-four' }];
+  for (const headers of [...sent, asPassword('secret-five')])
     await service.request('GET', '/notes', { headers });
   assert.deepEqual(
     service.log.map(({ fields: { status, reason } }) => [status, reason]),
-    [[200, undefined], ...Array(2).fill([401, 'This key is not known.'])],
+    [...Array(2).fill([200, undefined]), ...Array(3).fill([401, 'This key is not known.'])],
   );
+  assert.equal(service.log[1]?.fields.client, service.log[0]?.fields.client);
   for (const { message, fields } of service.log)
-    assert.doesNotMatch(jsonLine({ message, ...fields }), /secret/);
+    assert.doesNotMatch(jsonLine({ message, ...fields }), /secret|c2VjcmV0|Basic/);
 });
 
 test('keys: SIGHUP reloads the file, a wrong one changes nothing', async (t) => {
@@ -161,8 +184,13 @@ test('keys: SIGHUP reloads the file, a wrong one changes nothing', async (t) => 
   const args = ['--port', '0', '--api-keys-file', file];
   const command = startCommand(t, args, { folder, env, coverage: true });
   const url = await command.ready();
-  const statusOf = async (key: string) =>
-    (await request(url, 'GET', '/notes', { headers: { 'x-api-key': key } })).status;
+  async function statusOf(key: string) {
+    const ways = [{ 'x-api-key': key }, asPassword(key)];
+    const answers = ways.map((headers) => request(url, 'GET', '/notes', { headers }));
+    const [status, same] = (await Promise.all(answers)).map((answer) => answer.status);
+    assert.equal(status, same);
+    return status;
+  }
   assert.deepEqual([await statusOf('secret-one'), await statusOf('secret-two')], [200, 401]);
   writeFileSync(file, '# changed\nsecret-two\nsecret-five\n');
   command.process.kill('SIGHUP');

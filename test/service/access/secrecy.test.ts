@@ -8,7 +8,9 @@ import { temporaryFolder } from '../../support/engine.ts';
 import { send } from '../../support/http.ts';
 import { startProcesses } from '../../support/processes.ts';
 
-const SECRET = /s3cret/;
+const encode = (name: string) => Buffer.from(`:s3cret-${name}`).toString('base64');
+/** A key, and what a password begins with that is one. */
+const SECRET = new RegExp(`s3cret|${encode('').slice(0, 10)}`);
 const LINES = [
   's3cret-reader name=reader access=read',
   's3cret-writer name=writer',
@@ -39,7 +41,11 @@ test('secrecy: no key appears after any kind of refusal', async (t) => {
   };
   const as = (name: string) => ({ authorization: `Bearer s3cret-${name}` });
   for (const name of ['reader', 'writer', 'old', 'plain', 'unknown'])
-    for (const headers of [as(name), { 'x-api-key': `s3cret-${name}` }]) {
+    for (const headers of [
+      as(name),
+      { 'x-api-key': `s3cret-${name}` },
+      { authorization: `Basic ${encode(name)}` },
+    ]) {
       await ask('GET', '/key', headers);
       await ask('POST', '/notes', headers, JSON_NOTE);
     }
@@ -69,6 +75,7 @@ test('secrecy: no key appears after any kind of refusal', async (t) => {
       assert.doesNotMatch(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), SECRET);
   const { stdout, stderr } = await stop(service);
   assert.match(stderr, /"client":"key old"/);
+  assert.doesNotMatch(stdout + stderr, SECRET);
   assert.doesNotMatch(stdout + stderr, /s3cr/);
 });
 
