@@ -7,7 +7,7 @@ import { membersSql, ownMembers } from '../records/members.ts';
 import { keysOf, type Relation, typeOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
-import { lastNumber, timeSql } from '../storage/numbers.ts';
+import { timeSql } from '../storage/numbers.ts';
 import { unusable } from '../storage/sqlite/unusable.ts';
 import { openShared } from './existing.ts';
 import { endLine, headLine } from './export-format.ts';
@@ -48,11 +48,12 @@ async function openToExport(options: StorageOptions): Promise<Source & AsyncDisp
   const folder = await mkdtemp(join(tmpdir(), 'notes-server-export-'));
   try {
     const path = join(folder, 'copy.db');
-    const before = await lastNumber(cluster);
+    const { changes: before = 0 } = await lastIdsOf(cluster);
     await cluster.copyTo(path);
     const copy = await openSnapshot(path);
     // A node that leads no longer, but does not know yet, has copied an earlier state.
-    if ((await lastNumber(copy)) >= before) return copy;
+    const { changes: copied = 0 } = await lastIdsOf(copy);
+    if (copied >= before) return copy;
     await copy.close();
     throw new DatabaseUnusable('the leader has changed: run the export again');
   } catch (error) {

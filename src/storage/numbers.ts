@@ -1,7 +1,7 @@
 // Every change has a number, and every database a generation. Together they form the entity tag of
 // a state: no two states of a record have the same tag, not even after a backup is restored.
 import { randomBytes } from 'node:crypto';
-import type { Source, Statement } from './database.ts';
+import type { Statement } from './database.ts';
 
 /** The table that logs changes. Its AUTOINCREMENT key is the sequence of the numbers. */
 export const CHANGES = 'changes';
@@ -19,12 +19,6 @@ export function lastIdSql(table: string): string {
 
 /** The SQL of the number of the last change. */
 export const LAST_NUMBER = lastIdSql(CHANGES);
-
-/** Resolves with the number of the last change. */
-export async function lastNumber(source: Source): Promise<number> {
-  const [row] = await source.read({ sql: `SELECT ${LAST_NUMBER} AS number` });
-  return Number(row?.number);
-}
 
 /** Returns the SQL of the tag of a record for the SQL of its number. */
 export function tagSql(number: string): string {
