@@ -5,12 +5,12 @@ import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { renewGeneration } from '../storage/numbers.ts';
-import { auxiliaryPaths, freePath } from '../storage/sqlite/files.ts';
+import { auxiliaryPaths, freePath, isPresent } from '../storage/sqlite/files.ts';
 import { writeSnapshot } from './backup.ts';
 import { checkFile } from './check.ts';
 import { lockToReplace, openAlone, openToInspect } from './existing.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
-import { isPresent, type WholeFile, writeWhole } from './whole-file.ts';
+import { type WholeFile, writeWhole } from './whole-file.ts';
 
 /** Restores `db` from a backup and resolves with a line for the user; `force` replaces a file. */
 export async function restore(
@@ -26,7 +26,7 @@ export async function restore(
   const progress = createProgress(screen, 'restored', ' KiB');
   const copy: WholeFile = { source: from, write: (path) => writeCopy(from, path, progress) };
   const restored = `restored ${db} from ${from}`;
-  if (!(await isPresent(target))) {
+  if (!isPresent(target)) {
     await createFrom(copy, target);
     return restored;
   }

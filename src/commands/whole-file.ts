@@ -1,10 +1,10 @@
 // Writes files whole: under a temporary name in the same folder, synced to disk, then renamed.
 import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseFull, DatabaseUnusable } from '../storage/database.ts';
-import { auxiliaryPaths } from '../storage/sqlite/files.ts';
+import { auxiliaryPaths, isPresent } from '../storage/sqlite/files.ts';
 
 /** A file that is written as a whole. */
 export interface WholeFile {
@@ -20,7 +20,7 @@ export async function writeWhole(target: string, whole: WholeFile): Promise<void
   const { source, publish } = whole;
   let folder: string;
   try {
-    if (!publish) await refusePresent(target);
+    if (!publish) refusePresent(target);
     folder = await realpath(dirname(target));
     const path = join(folder, basename(target));
     if (source !== undefined && auxiliaryPaths(source).includes(path))
@@ -53,20 +53,12 @@ async function writeAndPublish(path: string, whole: WholeFile): Promise<void> {
 }
 
 async function publishNew(unfinished: string, target: string): Promise<void> {
-  await refusePresent(target);
+  refusePresent(target);
   await rename(unfinished, target);
 }
 
-async function refusePresent(path: string): Promise<void> {
-  if (await isPresent(path)) throw new Error('it already exists');
-}
-
-/** Whether there is anything at `path`, including a dangling link. */
-export async function isPresent(path: string): Promise<boolean> {
-  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-  });
-  return found !== undefined;
+function refusePresent(path: string): void {
+  if (isPresent(path)) throw new Error('it already exists');
 }
 
 function reasonOf(error: unknown): string {

@@ -20,9 +20,13 @@ export async function fileSizes(path: string): Promise<{ main: number; wal: numb
   return { main: await sizeOf(path), wal: await sizeOf(companionsOf(path)[0]) };
 }
 
+/** Whether there is anything at `path`, including a dangling link. */
+export function isPresent(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
 /** Returns a path for a database that another one replaces; nothing is there, nor its logs. */
 export function freePath(path: string): string {
-  const isPresent = (name: string) => lstatSync(name, { throwIfNoEntry: false }) !== undefined;
   for (let number = 1; ; number += 1) {
     const name = `${path}.replaced-${number}`;
     if (![name, ...auxiliaryPaths(name)].some(isPresent)) return name;
