@@ -1,5 +1,6 @@
 // Replies as values: handlers return them, and the functions below send them.
 import { Buffer } from 'node:buffer';
+import { once } from 'node:events';
 import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
 import { nextTick } from 'node:process';
 import { pipeline } from 'node:stream';
@@ -125,6 +126,8 @@ export async function sendChunks(
   // A connection is paused while a request waits on it, and would hide that the client leaves.
   if (socket?.isPaused()) response.destroy();
   else socket?.once('pause', () => response.destroy());
+  const closing = new AbortController();
+  response.once('close', () => closing.abort());
   try {
     for await (const { bytes, hasMore } of stream) {
       if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
@@ -132,20 +135,10 @@ export async function sendChunks(
       response.write(bytes);
       onSent(bytes.length);
       // Without the second condition, a client could never get past a chunk of this length.
-      if (hasMore || bytes.length > MAX_UNREAD_BYTES) await drained(response);
+      if (response.writableNeedDrain && (hasMore || bytes.length > MAX_UNREAD_BYTES))
+        await once(response, 'drain', { signal: closing.signal }).catch(() => {});
     }
   } finally {
     response.end();
   }
-}
-
-function drained(response: ServerResponse): Promise<void> {
-  if (!response.writableNeedDrain || response.destroyed) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = () => {
-      response.off('drain', end).off('close', end);
-      resolve();
-    };
-    response.on('drain', end).on('close', end);
-  });
 }
