@@ -1,5 +1,4 @@
 // The log of changes, as clients follow it: what has changed after a cursor.
-
 import { membersIn, membersSql } from '../records/members.ts';
 import { type Resource, typeOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';

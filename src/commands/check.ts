@@ -1,5 +1,4 @@
 // The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
-
 import {
   BLOCK_BITS,
   keysOf,

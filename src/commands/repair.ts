@@ -1,5 +1,4 @@
 // The command `check --repair`: rebuilds the search indexes and block counters from the records.
-
 import { BLOCK_BITS, type Relation } from '../resources/resource.ts';
 import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';

@@ -1,5 +1,4 @@
 // The functions that the supervisor and the members, which serve requests, offer each other.
-
 import type { KeyEntry } from '../guards/key-file.ts';
 import type { Quota } from '../guards/rate-limit.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';

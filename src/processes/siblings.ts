@@ -1,6 +1,5 @@
 // What the processes of one service share: the write lease, rate limits, metrics and health. The
 // supervisor process holds this state, and the others call it.
-
 import type { KeyEntry } from '../guards/key-file.ts';
 import { LocalRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
 import { NO_METRICS, type ShareMetrics, type Snapshot } from '../metrics/snapshot.ts';

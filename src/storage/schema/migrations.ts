@@ -1,5 +1,4 @@
 // Migrations: each start brings an older database up to date, with one transaction for each step.
-
 import { type Database, DatabaseUnusable, type Source, type Statement } from '../database.ts';
 import { newGeneration } from '../numbers.ts';
 import { STEPS } from './steps.ts';

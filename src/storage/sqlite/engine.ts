@@ -1,5 +1,4 @@
 // The embedded engine: SQLite in a file. One connection writes; others read at the same time.
-
 import { hasForeignLog, refuseForeignLog, setAside } from '../../file-guard/foreign-log.ts';
 import { OpenFiles } from '../../file-guard/open-files.ts';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
