@@ -4,11 +4,8 @@ import { isLocal, type Options } from './cli/options.ts';
 import { demonstrations } from './concurrency/feature.ts';
 import { docs } from './docs/feature.ts';
 import type { Core, Feature, Readings } from './feature.ts';
-import { addressOf, clientNetwork } from './guards/client-address.ts';
-import { ownKey } from './guards/feature.ts';
-import { createGuard } from './guards/guard.ts';
+import { type Guarded, guards, type SharedGuards } from './guards/feature.ts';
 import type { KeyEntry } from './guards/key-file.ts';
-import { type Keys, loadKeys } from './guards/keys.ts';
 import { health } from './health/feature.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import { HTTP_LIMITS } from './http/limits.ts';
@@ -18,24 +15,32 @@ import { HttpServer } from './http/server.ts';
 import { lists } from './lists/feature.ts';
 import { requestLog } from './log/feature.ts';
 import type { Log } from './log/log.ts';
-import { FreshMemory } from './memory/fresh-memory.ts';
+import { memory } from './memory/feature.ts';
 import { metrics } from './metrics/feature.ts';
 import { openStorage } from './open.ts';
-import { NO_SIBLINGS, type Siblings } from './processes/siblings.ts';
-import { createSocket } from './processes/socket-path.ts';
 import { records } from './records/feature.ts';
 import { retries } from './retries/feature.ts';
 import { search } from './search/feature.ts';
+import { createSocket } from './socket-path.ts';
 import { QueueFull } from './storage/batcher.ts';
 import {
+  type Database,
   DatabaseDamaged,
   DatabaseFull,
   DatabaseUnavailable,
   DatabaseUncertain,
 } from './storage/database.ts';
 import { fileSizes } from './storage/sqlite/files.ts';
-import { type CommitObserver, createWriter } from './storage/writer.ts';
+import { type CommitObserver, createWriter, NO_MEMORY } from './storage/writer.ts';
 import { tags } from './tags/feature.ts';
+
+/** What the processes of one service share. One that is alone has none of it. */
+export interface Siblings extends SharedGuards {
+  /** Opens a database, whose `ping` pings those of all processes; a file needs the write lease. */
+  openDatabase?(open: () => Promise<Database>, needsLease: boolean): Promise<Database>;
+  /** Shares a report of this process; returns a function that combines those of all. */
+  shareMetrics?<Report extends object>(own: () => Promise<Report>): () => Promise<Report>;
+}
 
 /** The service while it runs. */
 export interface App {
@@ -49,26 +54,26 @@ export interface App {
 }
 
 /** Starts the service; `siblings` are its other processes. If it rejects, nothing stays open. */
-export async function startApp(options: Options, log: Log, siblings = NO_SIBLINGS): Promise<App> {
-  const { db, trustProxy } = options;
-  const keys = await loadKeys(options, siblings.keys);
-  // Before the database, so that a broken installation creates none.
-  const documentation = await docs(keys !== undefined);
-  const database = await siblings.openDatabase(
-    () => openStorage('serve', options, (text, fields) => log.write('warn', text, { ...fields })),
-    db.kind !== 'cluster',
-  );
-  const memoryBytes = (options.cacheSizeMib * 1_048_576) / options.processes;
-  const memory = new FreshMemory(database.freshness, memoryBytes);
-  let isStopping = false;
-  const features = [
-    documentation,
-    requestLog(log, (sender, key) =>
-      key === undefined ? addressOf(sender, trustProxy) : `key ${key}`,
-    ),
-    ...createFeatures({ database, isStopping: () => isStopping }, memory, options, siblings, keys),
+export async function startApp(options: Options, log: Log, siblings: Siblings = {}): Promise<App> {
+  const guarded = await guards({ ...options, loopback: isLocal(options) }, siblings);
+  const features: Feature[] = [
+    // Before the database, so that a broken installation creates none.
+    await docs(guarded.requiresKey),
+    guarded,
+    requestLog(log, guarded.nameOf),
   ];
-  const serving = serve(features, options, siblings, keys, memory);
+  const open = () =>
+    openStorage('serve', options, (text, fields) => log.write('warn', text, { ...fields }));
+  const needsLease = options.db.kind !== 'cluster';
+  const database = await (siblings.openDatabase?.(open, needsLease) ?? open());
+  let isStopping = false;
+  features.push(
+    { readings: coreReadings(options.db) },
+    memory(database.freshness, (options.cacheSizeMib * 1_048_576) / options.processes),
+    options.noMetrics ? {} : metrics(features, guarded.keyLabels, siblings.shareMetrics),
+  );
+  addFeatures(features, { database, isStopping: () => isStopping }, options);
+  const serving = serve(features, options, guarded);
 
   async function close(): Promise<void> {
     isStopping = true;
@@ -88,10 +93,10 @@ export async function startApp(options: Options, log: Log, siblings = NO_SIBLING
   return {
     address,
     get keyCount() {
-      return keys?.entries.length ?? 0;
+      return guarded.keyLabels().length;
     },
     async reloadKeys(entries) {
-      const count = (await keys?.reload(entries)) ?? 0;
+      const count = await guarded.reloadKeys(entries);
       for (const { onKeysChanged } of features) onKeysChanged?.();
       return count;
     },
@@ -103,11 +108,9 @@ export async function startApp(options: Options, log: Log, siblings = NO_SIBLING
 async function serve(
   features: readonly Feature[],
   options: Options,
-  { createLimiter }: Siblings,
-  keys: Keys | undefined,
-  { inOneRun }: FreshMemory,
+  { guardAt, networkOf }: Guarded,
 ) {
-  const { host, port, socket, trustProxy, bodyLimitBytes, idleTimeoutS } = options;
+  const { host, port, socket, bodyLimitBytes, idleTimeoutS } = options;
   const arrivalObservers = features.flatMap(({ onArrival = [] }) => onArrival);
   const endObservers = features.flatMap(({ onEnd = [] }) => onEnd);
   // Known when the server listens: only then does port 0 have its number.
@@ -133,15 +136,15 @@ async function serve(
     bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
     dispatcher = new Dispatcher({
       routes: features.flatMap(({ routes }) => routes?.(bases) ?? []),
-      guard: createGuard({ ...options, keys, baseUrl, loopback: isLocal(options), createLimiter }),
+      guard: guardAt(baseUrl),
       bodyLimitBytes,
       problemBase: bases.problemBase,
       onEnd(ending) {
         for (const onEnd of endObservers) onEnd(ending);
       },
-      networkOf: (sender) => clientNetwork(sender, trustProxy),
+      networkOf,
       toProblem: (error) => problemOf(error, features),
-      inOneRun,
+      inOneRun: given(features, 'inOneRun') ?? ((answer) => answer()),
     });
     return { address, close: () => server.close() };
   } catch (error) {
@@ -150,49 +153,46 @@ async function serve(
   }
 }
 
-/** Returns the features that need the core, in the order in which they close. */
-function createFeatures(
+/** Adds the features that need the core, in the order in which they close. */
+function addFeatures(
+  features: Feature[],
   { database, isStopping }: Pick<Core, 'database' | 'isStopping'>,
-  memory: FreshMemory,
-  { db, maxThreads, noMetrics }: Options,
-  { shareMetrics }: Siblings,
-  keys: Keys | undefined,
-): readonly Feature[] {
-  const sources = {
-    keys: () => (keys?.entries ?? []).map(({ label }) => label),
-    readings: () => Object.assign({}, ...features.map(({ readings }) => readings)),
+  options: Options,
+): void {
+  const observers: CommitObserver[] = [];
+  const meters = given(features, 'meters');
+  const core: Core = {
+    database,
+    memory: given(features, 'memory') ?? NO_MEMORY,
+    write: createWriter(database, observers, meters?.write),
+    meters,
+    isStopping,
   };
-  const measured = noMetrics ? undefined : metrics(sources, shareMetrics);
-  const meters = measured?.meters;
-  const observers: CommitObserver[] = [memory];
-  const write = createWriter(database, observers, meters?.write);
-  const core: Core = { database, memory, write, meters, isStopping };
   const searched = search(core);
   const listed = lists(core, searched.indexes);
-  const features: readonly Feature[] = [
-    { readings: coreReadings(memory, db) },
-    demonstrations(maxThreads),
+  features.push(
+    demonstrations(options.maxThreads),
     health(core),
-    ownKey(keys),
     retries(),
     listed,
     records(core, listed.readChosen),
     tags(core),
     searched,
     changes(core),
-    ...(measured ? [measured] : []),
-  ];
-  for (const { commits } of features) if (commits) observers.push(commits);
-  return features;
+  );
+  observers.push(...features.flatMap(({ commits = [] }) => commits));
 }
 
-function coreReadings(memory: FreshMemory, db: Options['db']): Readings {
+/** Returns this member of the first feature that has it. */
+function given<Name extends keyof Feature>(
+  features: readonly Feature[],
+  name: Name,
+): Feature[Name] | undefined {
+  return features.find((each) => each[name])?.[name];
+}
+
+function coreReadings(db: Options['db']): Readings {
   return {
-    notes_cache_lookups_total: () => ({
-      '{result="hit"}': memory.hits,
-      '{result="miss"}': memory.misses,
-    }),
-    notes_cache_bytes: () => memory.bytes,
     async notes_database_file_bytes() {
       if (db.kind !== 'file') return {};
       const { main, wal } = await fileSizes(db.name);

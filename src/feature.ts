@@ -30,6 +30,11 @@ export type Series = Record<string, number>;
 export interface Feature {
   /** Returns its routes, when the URLs of the service are known. */
   readonly routes?: (bases: Bases) => readonly Route[];
+  /** What keeps records and pages. Of it and the next two members, one feature gives each. */
+  readonly memory?: Memory;
+  /** Calls `answer` at once. No request can arrive while it runs. */
+  readonly inOneRun?: (answer: () => void) => void;
+  readonly meters?: Meters;
   readonly commits?: CommitObserver;
   readonly onArrival?: () => void;
   /** Called when a request has ended, answered or not, or when its stream has begun or ended. */

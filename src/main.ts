@@ -12,7 +12,7 @@ import type { Screen } from './commands/progress.ts';
 import { isReadByOthers } from './guards/key-file.ts';
 import { jsonLine, LineLog, type Log } from './log/log.ts';
 import { escapeControls, prettyLine } from './log/pretty-line.ts';
-import { checkSocketPath, socketRemover } from './processes/socket-path.ts';
+import { checkSocketPath, socketRemover } from './socket-path.ts';
 import { DatabaseUnusable } from './storage/database.ts';
 import { readVersion } from './version.ts';
 
@@ -84,9 +84,8 @@ async function run(command: Command): Promise<void> {
       return;
     }
     case 'serve':
-      return command.options.processes > 1 && cluster.isWorker
-        ? serveAsMember(command.options)
-        : serve(command.options);
+      if (isMember(command.options)) return serveAsMember(command.options);
+      return serve(command.options);
   }
 }
 
@@ -130,9 +129,7 @@ async function serve(options: Options): Promise<void> {
 async function start(options: Options, log: Log) {
   // First, because the installation may be incomplete.
   const launch =
-    options.processes === 1
-      ? (await import('./app.ts')).startApp
-      : (await import('./processes/supervisor.ts')).startSupervisor;
+    options.processes > 1 ? await importSupervisor() : (await import('./app.ts')).startApp;
   const { isInUse } = await import('./commands/existing.ts');
   if (options.db.kind === 'file' && (await isInUse(options.db.name)))
     log.write('warn', 'another process uses the database', { file: options.db.name });
@@ -152,11 +149,21 @@ function handleHangups(file: string | undefined, log: Log, starting: ReturnType<
   });
 }
 
+function isMember({ processes }: Options): boolean {
+  return processes > 1 && cluster.isWorker;
+}
+
+async function importSupervisor() {
+  const { startSupervisor } = await import('./processes/feature.ts');
+  const { combinedMetrics } = await import('./metrics/feature.ts');
+  return (options: Options, log: Log) => startSupervisor(options, log, combinedMetrics);
+}
+
 async function serveAsMember(options: Options): Promise<void> {
   const log = createLog(options);
   endOnFault(log);
   const { startApp } = await import('./app.ts');
-  const { joinSupervisor } = await import('./processes/siblings.ts');
+  const { joinSupervisor } = await import('./processes/feature.ts');
   let starting: Promise<App> | undefined;
   const siblings = joinSupervisor(process, {
     async listen({ port, keys }) {

@@ -7,7 +7,8 @@ import type { Key, Keys } from './keys.ts';
 import { checkHost, corsHeaders, isForeignWrite, preflightReply } from './origin.ts';
 import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
 
-interface GuardOptions {
+/** What decides who is admitted. */
+export interface GuardOptions {
   readonly keys: Keys | undefined;
   /** Requests that a client may make in {@link WINDOW_S} seconds; undefined: any number. */
   readonly rateLimit: number | undefined;

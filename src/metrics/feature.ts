@@ -1,17 +1,23 @@
 // The metrics at /metrics, in the text format of Prometheus.
 import { endpoint } from '../contract/endpoint.ts';
 import type { Feature } from '../feature.ts';
-import { type MetricSources, Metrics } from './metrics.ts';
-import type { ShareMetrics } from './snapshot.ts';
+import { Metrics, type ShareMetrics } from './metrics.ts';
+import { measureProcess } from './process.ts';
+import { combine, countersOf, type Snapshot, takeSnapshot } from './snapshot.ts';
 
 const HEADERS = [
   ...['content-type', 'text/plain; version=0.0.4; charset=utf-8'],
   ...['cache-control', 'no-store'],
 ];
 
-/** The metrics. Batches must report to the `meters`. */
-export function metrics(sources: MetricSources, shareMetrics: ShareMetrics) {
-  const counted = new Metrics(sources, shareMetrics);
+/** The metrics of `features`, and of the keys with these labels; `share` combines processes. */
+export function metrics(
+  features: readonly Feature[],
+  keys: () => readonly string[],
+  share: ShareMetrics = (own) => own,
+): Feature {
+  const readings = () => Object.assign({}, ...features.map((each) => each.readings));
+  const counted = new Metrics({ keys, readings }, share);
   const route = endpoint('GET', '/metrics', async () => ({
     status: 200,
     headers: HEADERS,
@@ -25,5 +31,16 @@ export function metrics(sources: MetricSources, shareMetrics: ShareMetrics) {
     onKeysChanged: counted.forgetRemovedKeys,
     onRefused: (_, { status }) => counted.recordRefusal(status),
     close: () => counted.close(),
-  } satisfies Feature & Pick<Metrics, 'meters'>;
+  };
 }
+
+/** The metrics for a process that combines those of others, and serves no requests itself. */
+export const combinedMetrics = {
+  /** Measures this process from now on; returns a function that resolves with its snapshot. */
+  measure(): () => Promise<Snapshot> {
+    const { readings } = measureProcess();
+    return () => takeSnapshot(readings);
+  },
+  combine,
+  countersOf,
+};

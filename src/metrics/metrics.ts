@@ -10,7 +10,6 @@ import {
   Histogram,
   labelsText,
   type Observe,
-  type ShareMetrics,
   type Snapshot,
   takeSnapshot,
 } from './snapshot.ts';
@@ -34,6 +33,9 @@ export interface MetricSources {
   readonly keys: () => readonly string[];
   readonly readings: () => Readings;
 }
+
+/** Shares the metrics that `own` reads; returns a function that reads those of all processes. */
+export type ShareMetrics = (own: () => Promise<Snapshot>) => () => Promise<Snapshot>;
 
 /** The metrics of the service, counted from the moment of construction. */
 export class Metrics {

@@ -68,13 +68,7 @@ export interface Snapshot {
   readonly keys: readonly KeyCounts[];
 }
 
-/** The snapshot of a process that has counted nothing. */
-export const NO_METRICS: Snapshot = { metrics: {}, keys: [] };
-
 const turns = new Turns();
-
-/** Shares the metrics that `own` reads; returns a function that reads those of all processes. */
-export type ShareMetrics = (own: () => Promise<Snapshot>) => () => Promise<Snapshot>;
 
 /** Formats labels for the text. Their values need no escapes, because none comes from a client. */
 export function labelsText(labels: Readonly<Record<string, string | number>>): string {

@@ -2,9 +2,8 @@
 import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
-import { NO_METRICS } from '../metrics/snapshot.ts';
 import { Channel } from './channel.ts';
-import type { MemberFunctions, SupervisorFunctions } from './protocol.ts';
+import type { MemberFunctions, Report, SupervisorFunctions } from './protocol.ts';
 
 const REPORT_MS = 1_000;
 
@@ -16,7 +15,7 @@ export class Child {
   /** Resolves with the exit status, the signal or the start error, before pending calls reject. */
   readonly ended: Promise<number | string>;
   /** The last report: without a late one, a falling counter would look like a restart. */
-  metrics = NO_METRICS;
+  metrics: Report | undefined;
   readonly child: ChildProcess;
 
   constructor(functions: Omit<SupervisorFunctions, 'ready'>) {

@@ -1,7 +1,6 @@
 // The functions that the supervisor and the members, which serve requests, offer each other.
 import type { KeyEntry } from '../guards/key-file.ts';
 import type { Quota } from '../guards/rate-limit.ts';
-import type { Snapshot } from '../metrics/snapshot.ts';
 
 /** A call of `take` or `peek` of a rate limiter. */
 export interface LimiterCall {
@@ -10,6 +9,18 @@ export interface LimiterCall {
   readonly client: string;
   readonly count: number;
   readonly take: boolean;
+}
+
+/** The metrics of a process, representable in JSON; only {@link Reports} knows their form. */
+export type Report = object;
+
+/** How the metrics of several processes become one report. */
+export interface Reports {
+  /** Measures this process from now on; returns a function that resolves with its report. */
+  measure(): () => Promise<Report>;
+  combine(reports: readonly Report[]): Promise<Report>;
+  /** Returns what outlives a process. */
+  countersOf(report: Report): Report;
 }
 
 /** What the supervisor does for a member. */
@@ -21,7 +32,7 @@ export type SupervisorFunctions = {
   readonly limit: (calls: readonly LimiterCall[]) => readonly Quota[];
   /** Pings the databases of all members; rejects if one does not answer. */
   readonly pingAll: () => Promise<void>;
-  readonly allMetrics: () => Promise<Snapshot>;
+  readonly allMetrics: () => Promise<Report | undefined>;
 };
 
 /** The keys that the supervisor has read: no member reads them itself, so all have the same. */
@@ -35,5 +46,6 @@ export type MemberFunctions = {
   readonly close: () => void;
   readonly leaseWanted: () => void;
   readonly ping: () => Promise<void>;
-  readonly metrics: () => Promise<Snapshot>;
+  /** Undefined without metrics. */
+  readonly metrics: () => Promise<Report> | undefined;
 };

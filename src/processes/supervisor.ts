@@ -8,19 +8,12 @@ import type { KeySource } from '../guards/key-file.ts';
 import { type Keys, loadKeys } from '../guards/keys.ts';
 import { LocalRateLimiter, type Quota } from '../guards/rate-limit.ts';
 import type { Log } from '../log/log.ts';
-import { measureProcess } from '../metrics/process.ts';
-import {
-  combine,
-  countersOf,
-  NO_METRICS,
-  type Snapshot,
-  takeSnapshot,
-} from '../metrics/snapshot.ts';
 import { Child } from './child.ts';
 import { LeaseQueue } from './lease.ts';
-import type { LimiterCall } from './protocol.ts';
+import type { LimiterCall, Report, Reports } from './protocol.ts';
 
-interface SupervisorOptions extends KeySource {
+/** What the supervisor needs to know. */
+export interface SupervisorOptions extends KeySource {
   readonly processes: number;
   readonly host: string;
   readonly port: number;
@@ -33,15 +26,8 @@ const CLOSE_MS = 20_000;
 /** The time before another attempt to replace a process that has lived for less than this time. */
 const RETRY_MS = 1_000;
 
-/** Starts a service of several processes, each with the arguments of this one. */
-export async function startSupervisor(options: SupervisorOptions, log: Log): Promise<Supervisor> {
-  const supervisor = new Supervisor(options, log);
-  await supervisor.start();
-  return supervisor;
-}
-
 /** A service of several processes, with the same interface as an App. */
-class Supervisor {
+export class Supervisor {
   /** The URL once all processes accept requests. */
   address = '';
   readonly #options: SupervisorOptions;
@@ -53,13 +39,15 @@ class Supervisor {
   readonly #stop = new AbortController();
   #port: number;
   #keys: Keys | undefined;
+  readonly #reports: Reports | undefined;
   /** The counters of all members that have ended. */
-  #endedMetrics: Promise<Snapshot> = Promise.resolve(NO_METRICS);
-  #own: ReturnType<typeof measureProcess> | undefined;
+  #endedMetrics: Promise<Report | undefined> = Promise.resolve(undefined);
+  #own: (() => Promise<Report>) | undefined;
 
-  constructor(options: SupervisorOptions, log: Log) {
+  constructor(options: SupervisorOptions, log: Log, reports?: Reports) {
     this.#options = options;
     this.#log = log;
+    this.#reports = reports;
     this.#port = options.port;
   }
 
@@ -127,7 +115,7 @@ class Supervisor {
       this.#serving.delete(member);
       this.#leases.release(member);
       this.#endedMetrics = this.#endedMetrics.then((ended) =>
-        combine([ended, countersOf(member.metrics)]),
+        this.#combine([ended, member.metrics && this.#reports?.countersOf(member.metrics)]),
       );
     });
     this.#members.add(member);
@@ -174,13 +162,17 @@ class Supervisor {
     return take ? known.take(client, count) : known.peek(client, count);
   }
 
-  async #collectMetrics(): Promise<Snapshot> {
-    this.#own ??= measureProcess();
+  async #collectMetrics(): Promise<Report | undefined> {
+    this.#own ??= this.#reports?.measure();
     await Promise.all([...this.#serving].map((member) => member.updateMetrics()));
     // At the same moment, so that a process that ends meanwhile counts once.
     const last = [...this.#serving].map(({ metrics }) => metrics);
     const ended = this.#endedMetrics;
-    return combine([...last, await ended, await takeSnapshot(this.#own.readings)]);
+    return this.#combine([...last, await ended, await this.#own?.()]);
+  }
+
+  async #combine(reports: readonly (Report | undefined)[]): Promise<Report | undefined> {
+    return this.#reports?.combine(reports.filter((each) => each !== undefined));
   }
 
   async #pingAll(): Promise<void> {

@@ -5,11 +5,15 @@ import { test } from 'node:test';
 import { ProjectCopy } from '../support/project-copy.ts';
 
 /** A text of a file that names a feature, and what takes its place. */
-type Edit = readonly [file: string, before: string, after?: string];
+type Edit = readonly [file: string, before: string | RegExp, after?: string];
 
 const APP = 'src/app.ts';
+const MAIN = 'src/main.ts';
 
-/** The features by folder, and the edits that remove each. */
+/**
+ * The features by folder, and the edits that remove each. Without guards/ nothing would be safe: it
+ * cannot be removed, and options, commands and processes know its keys.
+ */
 const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   changes: [
     [APP, "import { changes } from './changes/feature.ts';\n"],
@@ -17,28 +21,62 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   ],
   concurrency: [
     [APP, "import { demonstrations } from './concurrency/feature.ts';\n"],
-    [APP, '    demonstrations(maxThreads),\n'],
-    [APP, '{ db, maxThreads, noMetrics }', '{ db, noMetrics }'],
+    [APP, '    demonstrations(options.maxThreads),\n'],
   ],
   health: [
     [APP, "import { health } from './health/feature.ts';\n"],
     [APP, '    health(core),\n'],
   ],
+  lists: [
+    [APP, "import { lists } from './lists/feature.ts';\n"],
+    [APP, '  const listed = lists(core, searched.indexes);\n'],
+    [APP, '    listed,\n'],
+    [APP, 'records(core, listed.readChosen)', 'records(core)'],
+  ],
+  // The rest of the folder writes the log of the process itself: its start, its faults, its stop.
+  'log/feature.ts': [
+    [APP, "import { requestLog } from './log/feature.ts';\n"],
+    [APP, '    requestLog(log, guarded.nameOf),\n'],
+  ],
+  memory: [
+    [APP, "import { memory } from './memory/feature.ts';\n"],
+    [APP, /.* memory\(database.freshness,.*\n/],
+  ],
+  metrics: [
+    [APP, "import { metrics } from './metrics/feature.ts';\n"],
+    [APP, /.* metrics\(features,.*\n/],
+    [MAIN, "  const { combinedMetrics } = await import('./metrics/feature.ts');\n"],
+    [MAIN, ', combinedMetrics)', ')'],
+  ],
+  // A process of its own has other signals, which only main.ts handles.
+  processes: [
+    [MAIN, "import cluster from 'node:cluster';\n"],
+    [MAIN, /.* return serveAsMember\(.*\n/],
+    [MAIN, 'options.processes > 1 ? await importSupervisor() : '],
+    [MAIN, /function isMember[\s\S]*(?=function createLog)/],
+  ],
 };
 
-/** The tests of the core: HTTP, the contract at run time, and single records. */
+/** The tests of the core that need no lists: HTTP, the contract at run time, and some writes. */
+const TESTS_WITHOUT_LISTS = [
+  ...['http/router', 'http/message', 'contract/record', 'service/records/changes'],
+  ...['invalid-headers', 'base-url', 'request-ids'].map((name) => `service/http/${name}`),
+];
+
+/** The tests of the core, with those of single records, which look at lists, too. */
 const CORE_TESTS = [
   ...['http/router', 'http/message', 'contract/record', 'service/http/invalid-headers'],
   ...['records', 'comments', 'conditions', 'patch', 'ids'].map((name) => `service/records/${name}`),
 ];
 
-for (const [folder, edits] of Object.entries(FEATURES)) {
-  test(`doors: the core works without ${folder}/`, { timeout: 300_000 }, async (t) => {
+for (const [part, edits] of Object.entries(FEATURES)) {
+  test(`doors: the core works without ${part}`, { timeout: 300_000 }, async (t) => {
     const copy = new ProjectCopy(t);
-    copy.remove(`src/${folder}`);
+    copy.remove(`src/${part}`);
     for (const [file, before, after = ''] of edits) copy.replace(file, before, after);
     await copy.run('node_modules/.bin/tsc');
     copy.takeBuilt('src/contract/generated.js', 'src/docs/assets', 'src/docs/guides');
-    assert.deepEqual(await copy.failuresOf(CORE_TESTS), []);
+    const tests = part === 'lists' ? TESTS_WITHOUT_LISTS : CORE_TESTS;
+    assert.deepEqual(await copy.failuresOf(tests), []);
   });
 }

@@ -17,20 +17,23 @@ const LAYERS = [
   ['commands', 'processes'],
   ['open'],
   [
-    ...['changes', 'concurrency', 'docs', 'guards', 'health', 'lists', 'log', 'metrics', 'records'],
-    ...['retries', 'search', 'tags'],
+    ...['changes', 'concurrency', 'docs', 'guards', 'health', 'lists', 'log', 'memory', 'metrics'],
+    ...['records', 'retries', 'search', 'tags'],
   ],
   ['feature'],
   ['contract'],
-  ['file-guard', 'http', 'memory', 'rqlite', 'storage'],
-  ['bounded-wait', 'resources', 'suggestion', 'time', 'version'],
+  ['file-guard', 'http', 'rqlite', 'storage'],
+  ['bounded-wait', 'resources', 'socket-path', 'suggestion', 'time', 'version'],
 ];
 
 /** The core, which everyone reads who changes the service. The other folders are features. */
 const CORE = ['contract', 'feature', 'http', 'records', 'resources', 'storage'];
 
 /** The modules beside the folders that are neither core nor feature. */
-const COMMON = ['app', 'bounded-wait', 'library', 'main', 'open', 'suggestion', 'time', 'version'];
+const COMMON = [
+  ...['app', 'bounded-wait', 'library', 'main', 'open', 'socket-path', 'suggestion', 'time'],
+  'version',
+];
 
 /** The files of the core that know features, because a seam would cost more than it brings. */
 const KNOW_FEATURES = ['records/route.ts', 'records/table.ts', 'storage/sqlite/engine.ts'];

@@ -41,7 +41,7 @@ export class ProjectCopy {
   }
 
   /** Replaces a text that the file must have exactly once. */
-  replace(file: string, before: string, after: string): void {
+  replace(file: string, before: string | RegExp, after: string): void {
     const text = this.read(file);
     assert.equal(text.split(before).length, 2, `${file} must have "${before}" once`);
     this.write(

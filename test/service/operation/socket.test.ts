@@ -14,7 +14,7 @@ import {
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { checkSocketPath, createSocket } from '../../../src/processes/socket-path.ts';
+import { checkSocketPath, createSocket } from '../../../src/socket-path.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';

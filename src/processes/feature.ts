@@ -1,43 +1,43 @@
-// What the processes of one service share: the write lease, rate limits, metrics and health. The
-// supervisor process holds this state, and the others call it.
-import type { KeyEntry } from '../guards/key-file.ts';
-import { LocalRateLimiter, type Quota, type RateLimiter } from '../guards/rate-limit.ts';
-import { NO_METRICS, type ShareMetrics, type Snapshot } from '../metrics/snapshot.ts';
+// Several processes that act as one service. They share the write lease, rate limits, metrics and
+// health: the supervisor process holds this state, and the others, which serve, call it.
+import type { Quota, RateLimiter } from '../guards/rate-limit.ts';
+import type { Log } from '../log/log.ts';
 import { Batcher } from '../storage/batcher.ts';
 import type { Database } from '../storage/database.ts';
 import { Channel, type Port } from './channel.ts';
 import { WriteLease } from './lease.ts';
-import type { LimiterCall, MemberFunctions, SupervisorFunctions } from './protocol.ts';
+import type {
+  LimiterCall,
+  MemberFunctions,
+  Report,
+  Reports,
+  SupervisorFunctions,
+} from './protocol.ts';
+import { Supervisor, type SupervisorOptions } from './supervisor.ts';
 
-/** Gives a process access to the others that serve the same address and database. */
-export interface Siblings {
-  /** The keys that the supervisor has read; undefined if this process has to read them. */
-  readonly keys?: readonly KeyEntry[] | undefined;
-  createLimiter(name: string, quota: number): RateLimiter;
-  /** Opens a database, whose `ping` pings those of all processes; a file needs the write lease. */
-  openDatabase(open: () => Promise<Database>, needsLease: boolean): Promise<Database>;
-  shareMetrics: ShareMetrics;
+/** Starts a service of several processes, each with the arguments of this one. */
+export async function startSupervisor(
+  options: SupervisorOptions,
+  log: Log,
+  reports?: Reports,
+): Promise<Supervisor> {
+  const supervisor = new Supervisor(options, log, reports);
+  await supervisor.start();
+  return supervisor;
 }
-
-/** For a service of one process: all state is local. */
-export const NO_SIBLINGS: Siblings = {
-  createLimiter: (_name, quota) => new LocalRateLimiter(quota),
-  openDatabase: (open) => open(),
-  shareMetrics: (own) => own,
-};
 
 /** Connects to the supervisor at the other end of `port`, which may call `functions`. */
 export function joinSupervisor(
   port: Port,
   functions: Pick<MemberFunctions, 'listen' | 'reloadKeys' | 'close'>,
-): Siblings {
+) {
   let database: Database | undefined;
-  let metrics: () => Promise<Snapshot> = async () => NO_METRICS;
+  let metrics: (() => Promise<Report>) | undefined;
   const supervisor = new Channel<SupervisorFunctions>(port, {
     ...functions,
     leaseWanted: () => lease.releaseWhenIdle(),
     ping: () => database?.ping(),
-    metrics: () => metrics(),
+    metrics: () => metrics?.(),
   } satisfies Record<keyof MemberFunctions, unknown>);
   supervisor.notify('ready');
   const lease = new WriteLease(
@@ -49,17 +49,20 @@ export function joinSupervisor(
   });
 
   return {
-    createLimiter: (limiter, quota) => ({
+    createLimiter: (limiter: string, quota: number): RateLimiter => ({
       take: (client, count = 1) => limiters.submit({ limiter, quota, client, count, take: true }),
       peek: (client, count = 1) => limiters.submit({ limiter, quota, client, count, take: false }),
     }),
 
-    shareMetrics(own) {
+    /** Shares the metrics that `own` reads; returns a function that reads those of all. */
+    shareMetrics<Own extends Report>(own: () => Promise<Own>): () => Promise<Own> {
       metrics = own;
-      return () => supervisor.call('allMetrics');
+      // All processes run the same program.
+      return () => supervisor.call('allMetrics') as Promise<Own>;
     },
 
-    async openDatabase(open, needsLease) {
+    /** Opens a database, whose `ping` pings those of all processes; a file needs the lease. */
+    async openDatabase(open: () => Promise<Database>, needsLease: boolean): Promise<Database> {
       // Opening can write: it creates and migrates the database.
       const opened = await (needsLease ? lease.use(open) : open());
       database = opened;

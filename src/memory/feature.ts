@@ -1,0 +1,21 @@
+// The memory of this process for records and pages.
+import type { Feature } from '../feature.ts';
+import type { Freshness } from '../storage/database.ts';
+import { FreshMemory } from './fresh-memory.ts';
+
+/** The memory; it keeps up to `maxBytes`, and nothing without `freshness`. */
+export function memory(freshness: Freshness | undefined, maxBytes: number): Feature {
+  const memory = new FreshMemory(freshness, maxBytes);
+  return {
+    memory,
+    commits: memory,
+    inOneRun: memory.inOneRun,
+    readings: {
+      notes_cache_lookups_total: () => ({
+        '{result="hit"}': memory.hits,
+        '{result="miss"}': memory.misses,
+      }),
+      notes_cache_bytes: () => memory.bytes,
+    },
+  };
+}
