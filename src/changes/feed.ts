@@ -53,7 +53,6 @@ export class ChangeFeed {
     });
   }
 
-  /** Resolves with the cursor after the last change. */
   lastCursor(): Promise<Cursor> {
     return lastCursor(this.#database);
   }

@@ -122,7 +122,6 @@ async function recordsOn({ read }: Node, relation: Relation, bounds: RowRange['b
   return new Map(rows.map(({ key, record }) => [String(key), String(record)]));
 }
 
-/** Returns what more than half of the values are; undefined if there is no such value. */
 function majorityOf<Value>(values: readonly Value[]): Value | undefined {
   return values.find((each) => 2 * values.filter((other) => other === each).length > values.length);
 }

@@ -33,7 +33,6 @@ interface RecordPage {
 export class ExportReader {
   readonly #lines: AsyncGenerator<Buffer>;
   #lineNumber = 1;
-  /** How many records of each table have been read. */
   readonly #counts: Record<string, number> = {};
   #hasEnded = false;
 

@@ -3,7 +3,6 @@ import type { Violation } from '../http/problem.ts';
 import { suggestion } from '../suggestion.ts';
 import { type BodyValidators, operations, type Parameter, type SchemaError } from './generated.js';
 
-/** How many violations a sentence describes. */
 const MAX_DESCRIBED = 3;
 
 /** Beyond this many members of an array, violations are not looked for. */

@@ -18,7 +18,6 @@ interface Checked extends Pick<Core, 'isStopping'> {
 export function health({ database, isStopping }: Checked) {
   let running: Promise<boolean> | undefined;
 
-  /** Resolves with whether the database answers in time. */
   function ping(): Promise<boolean> {
     // Concurrent checks share one ping, so that no pings queue up while the database hangs.
     running ??= database

@@ -48,7 +48,6 @@ export class LineLog {
     this.#options = { target, always: {}, toLine: jsonLine, ...options };
   }
 
-  /** Whether the log writes lines of this level. */
   writes(level: LogLevel): boolean {
     return this.#levels.has(level);
   }

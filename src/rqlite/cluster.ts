@@ -28,7 +28,6 @@ export const CLUSTER_LIMITS = {
   slowMs: 4_000,
   /** The time to look for a node that answers. */
   clusterMs: 10_000,
-  /** The time to compare the nodes. */
   comparisonMs: 5_000,
   /** After such a time without an answer, another node may have led meanwhile, unnoticed. */
   quietMs: 500,
