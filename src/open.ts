@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { ParsedCluster } from './rqlite/address.ts';
 import { openRqlite } from './rqlite/engine.ts';
 import { type Database, DatabaseUnusable } from './storage/database.ts';
-import { migrate, refuseUnfinished } from './storage/schema/migrations.ts';
+import { migrate, storedSchema, UNFINISHED_IMPORT } from './storage/schema/migrations.ts';
 import { openSqlite } from './storage/sqlite/engine.ts';
 import { unusable } from './storage/sqlite/unusable.ts';
 
@@ -37,7 +37,8 @@ export async function openStorage(
     : openSqlite(db.name, { alone, onForeignLog }));
   try {
     await migrate(database);
-    if (!alone) await refuseUnfinished(database);
+    const { isUnfinished } = await storedSchema(database.read);
+    if (isUnfinished && !alone) throw new Error(UNFINISHED_IMPORT);
     return { ...database, [Symbol.asyncDispose]: () => database.close() };
   } catch (error) {
     await database.close();

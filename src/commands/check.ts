@@ -11,7 +11,6 @@ import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
 import {
-  isUnfinished,
   namesMissingIn,
   SCHEMA_VERSION,
   storedSchema,
@@ -40,10 +39,9 @@ export async function checkFile(path: string, { withWords = true } = {}): Promis
 async function inspect(path: string, withWords: boolean): Promise<string[]> {
   await using source = await openToInspect(path);
   try {
-    const faults = (await isUnfinished(source)) ? [UNFINISHED_IMPORT] : [];
     const schema = await storedSchema(source.read);
-    const missing = namesMissingIn(schema);
-    faults.push(...missing.map((name) => `the schema has no ${name}`));
+    const faults = schema.isUnfinished ? [UNFINISHED_IMPORT] : [];
+    faults.push(...namesMissingIn(schema).map((name) => `the schema has no ${name}`));
     const damage = await findFaults(source, 'PRAGMA integrity_check(1)');
     faults.push(...damage);
     // Not at once: above a limit of 1, SQLite may fail on unreadable data and report no fault.

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { refuseForeignLog } from '../file-guard/foreign-log.ts';
 import { type Database, DatabaseUnusable, type Source } from '../storage/database.ts';
-import { refuseUnfinished, storedSchema } from '../storage/schema/migrations.ts';
+import { storedSchema, UNFINISHED_IMPORT } from '../storage/schema/migrations.ts';
 import {
   type Connection,
   KEEP_LOCKS,
@@ -78,9 +78,9 @@ async function openExisting(
     connection = opened;
     await opened.execute(pragmas);
     const read: Source['read'] = (statement) => opened.exclusively(() => opened.run(statement));
-    const { version } = await storedSchema(read);
+    const { version, isUnfinished } = await storedSchema(read);
     if (version === 0) throw new DatabaseUnusable('it is empty');
-    if (!mayBeUnfinished) await refuseUnfinished({ read });
+    if (isUnfinished && !mayBeUnfinished) throw new Error(UNFINISHED_IMPORT);
     const close = () => opened.close();
     return { read, close, [Symbol.asyncDispose]: close };
   } catch (error) {

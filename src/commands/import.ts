@@ -6,7 +6,7 @@ import { keysOf, type Relation } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES, SEARCHABLE } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { EMPTY_LOG, LAST_NUMBER, renewGeneration } from '../storage/numbers.ts';
-import { isUnfinished, MARK_UNFINISHED, REMOVE_MARK } from '../storage/schema/migrations.ts';
+import { MARK_UNFINISHED, REMOVE_MARK, storedSchema } from '../storage/schema/migrations.ts';
 import { queryForUniqueness } from './check.ts';
 import { wordsInsertion } from './check-words.ts';
 import { formatCounts } from './export.ts';
@@ -89,7 +89,8 @@ async function store(
 }
 
 async function begin(target: Database): Promise<void> {
-  if (await isUnfinished(target)) return empty(target);
+  const { isUnfinished } = await storedSchema(target.read);
+  if (isUnfinished) return empty(target);
   if (Object.keys(await lastIdsOf(target)).length > 0)
     throw new DatabaseUnusable('the database is not empty: import into a new one');
   await target.transact(randomUUID(), MARK_UNFINISHED);

@@ -10,7 +10,7 @@ import { lastIdsOf } from '../../src/commands/pages.ts';
 import { typeOf } from '../../src/resources/resource.ts';
 import { RELATIONS } from '../../src/resources/resources.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { isUnfinished } from '../../src/storage/schema/migrations.ts';
+import { storedSchema } from '../../src/storage/schema/migrations.ts';
 import { change, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { exportLine } from '../support/records.ts';
@@ -58,7 +58,7 @@ async function assertHolds(database: Database, lines: readonly string[]): Promis
     for await (const page of recordLines(database, relation)) found += page.lines;
   assert.deepEqual(found.split('\n').slice(0, -1), lines);
   for (const sql of soundnessQueries()) assert.deepEqual(await rows(database, sql), []);
-  assert.equal(await isUnfinished(database), false);
+  assert.equal((await storedSchema(database.read)).isUnfinished, false);
   assert.deepEqual(await rows(database, 'SELECT * FROM changes'), []);
   assert.ok(await isIndexed(database));
   await assertIndexed(database);
@@ -83,7 +83,7 @@ export function testImports(engine: Engine): void {
     for (let run = 0; run < 2; run += 1) {
       const broken = loadLines(database, [...lines.slice(0, 6), BLANK, '{"type":"comment"}']);
       await assert.rejects(broken, /^Error: line 9: id must be a whole number/);
-      assert.equal(await isUnfinished(database), true);
+      assert.equal((await storedSchema(database.read)).isUnfinished, true);
       assert.equal((await rows(database, 'SELECT id FROM notes')).length, 5);
     }
     await loadLines(database, lines.slice(1, 4));

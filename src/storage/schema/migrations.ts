@@ -1,5 +1,5 @@
 // Migrations: each start brings an older database up to date, with one transaction for each step.
-import { type Database, DatabaseUnusable, type Source, type Statement } from '../database.ts';
+import { type Database, DatabaseUnusable, type Statement } from '../database.ts';
 import { newGeneration } from '../numbers.ts';
 import { STEPS } from './steps.ts';
 
@@ -34,6 +34,8 @@ export async function migrate(database: Database, steps: readonly string[] = STE
 interface StoredSchema {
   readonly version: number;
   readonly names: ReadonlySet<string>;
+  /** Whether it holds a part of an import. */
+  readonly isUnfinished: boolean;
 }
 
 /** Rejects for a newer schema, another program, and a development version. */
@@ -45,7 +47,7 @@ export async function storedSchema(
     sql: `SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
   });
   const names = new Set(found.map(({ name }) => String(name)));
-  if (names.size === 0) return { version: 0, names };
+  if (names.size === 0) return { version: 0, names, isUnfinished: false };
   if (!names.has('notes_server_migrations')) {
     const isOurs = [...names].some((name) => name.startsWith('notes_server_'));
     const advice = 'export it with that version, and import the export here';
@@ -59,7 +61,7 @@ export async function storedSchema(
     throw new DatabaseUnusable(
       `it has version ${version}, made by a newer notes-server; this one knows ${known}`,
     );
-  return { version, names };
+  return { version, names, isUnfinished: names.has(MARK) };
 }
 
 /** Returns the names that the schema lacks although its version has them. */
@@ -120,14 +122,3 @@ export const MARK_UNFINISHED: readonly Statement[] = [
 
 /** The statement that removes the mark. */
 export const REMOVE_MARK: Statement = { sql: `DROP TABLE ${MARK}` };
-
-/** Whether an import is unfinished. */
-export async function isUnfinished({ read }: Source): Promise<boolean> {
-  const [row] = await read({ sql: UNFINISHED });
-  return row?.found === 1;
-}
-
-/** Rejects if an import is unfinished. */
-export async function refuseUnfinished(source: Source): Promise<void> {
-  if (await isUnfinished(source)) throw new Error(UNFINISHED_IMPORT);
-}
