@@ -9,6 +9,7 @@ type Edit = readonly [file: string, before: string | RegExp, after?: string];
 
 const APP = 'src/app.ts';
 const MAIN = 'src/main.ts';
+const BUILD = 'src/build/build.ts';
 
 /**
  * The features by folder, and the edits that remove each. Without guards/ nothing would be safe: it
@@ -22,6 +23,12 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   concurrency: [
     [APP, "import { demonstrations } from './concurrency/feature.ts';\n"],
     [APP, '    demonstrations(options.maxThreads),\n'],
+  ],
+  docs: [
+    [APP, "import { docs } from './docs/feature.ts';\n"],
+    [APP, '    await docs(guarded.requiresKey),\n'],
+    [BUILD, "import { buildDocs } from '../docs/build.ts';\n"],
+    [BUILD, /.* buildDocs\(.*\n/],
   ],
   health: [
     [APP, "import { health } from './health/feature.ts';\n"],
@@ -75,7 +82,8 @@ for (const [part, edits] of Object.entries(FEATURES)) {
     copy.remove(`src/${part}`);
     for (const [file, before, after = ''] of edits) copy.replace(file, before, after);
     await copy.run('node_modules/.bin/tsc');
-    copy.takeBuilt('src/contract/generated.js', 'src/docs/assets', 'src/docs/guides');
+    copy.takeBuilt('src/contract/generated.js');
+    if (part !== 'docs') copy.takeBuilt('src/docs/assets', 'src/docs/guides');
     const tests = part === 'lists' ? TESTS_WITHOUT_LISTS : CORE_TESTS;
     assert.deepEqual(await copy.failuresOf(tests), []);
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { renderGuide } from '../../../src/build/guides.ts';
+import { renderGuide } from '../../../src/docs/build.ts';
 import { GUIDES } from '../../../src/docs/guides.ts';
 import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';

@@ -1,9 +1,54 @@
-// Renders the guides from Markdown to HTML pages.
+// The build step of the documentation: gathers the files of its pages, renders the guides from
+// Markdown to HTML, and compresses all.
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { Marked, Renderer, type Tokens } from 'marked';
-import { GUIDES, type Guide, renderGuideList } from '../docs/guides.ts';
-import { escapeHtml, renderPage } from '../docs/page.ts';
+import { GUIDES, type Guide, renderGuideList } from './guides.ts';
+import { escapeHtml, renderPage } from './page.ts';
 
 const ROOT = '../../';
+
+/** Writes the files of the pages, from `source`, this folder, to `output`, its place in dist/. */
+export async function buildDocs(source: URL, output: URL): Promise<void> {
+  await bundleFiles(new URL('assets/', source), new URL('assets/', output));
+  await renderGuides(new URL('guides/', source), new URL('guides/', output));
+}
+
+/** Gathers all files, so that the service does not need Swagger UI's package. */
+async function bundleFiles(source: URL, target: URL): Promise<void> {
+  const manifest = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
+  const swaggerUi = pathToFileURL(manifest);
+  const own = await readdir(source);
+  const files = [
+    ...own.map((name) => new URL(name, source)),
+    // The compiler has written it.
+    new URL('../samples.js', target),
+    new URL('swagger-ui.css', swaggerUi),
+    new URL('swagger-ui-bundle.js', swaggerUi),
+  ];
+  await mkdir(target, { recursive: true });
+  await copyFile(new URL('LICENSE', swaggerUi), new URL('swagger-ui.LICENSE', target));
+  for (const file of files) {
+    const name = file.pathname.replace(/.*\//, '');
+    await writeAsset(new URL(name, target), await readFile(file));
+  }
+}
+
+async function renderGuides(source: URL, target: URL): Promise<void> {
+  await mkdir(target, { recursive: true });
+  for (const guide of GUIDES) {
+    const markdown = await readFile(new URL(`${guide.name}.md`, source), 'utf8');
+    const page = Buffer.from(renderGuide(guide, markdown));
+    await writeAsset(new URL(`${guide.name}.html`, target), page);
+  }
+}
+
+async function writeAsset(path: URL, bytes: Buffer): Promise<void> {
+  await writeFile(path, bytes);
+  await writeFile(new URL(`${path.href}.gz`), gzipSync(bytes, { level: 9 }));
+}
 
 /** Returns the page of `guide`. Throws for a wrong title, equal ids, or a link to no guide. */
 export function renderGuide(guide: Guide, markdown: string): string {
