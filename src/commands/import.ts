@@ -6,7 +6,7 @@ import { keysOf, type Relation } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES, SEARCHABLE } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { EMPTY_LOG, LAST_NUMBER, renewGeneration } from '../storage/numbers.ts';
-import { MARK_UNFINISHED, REMOVE_MARK, storedSchema } from '../storage/schema/migrations.ts';
+import { IMPORT_MARK, storedSchema, UNFINISHED_IMPORT } from '../storage/schema/migrations.ts';
 import { queryForUniqueness } from './check.ts';
 import { wordsInsertion } from './check-words.ts';
 import { formatCounts } from './export.ts';
@@ -14,6 +14,15 @@ import type { Head } from './export-format.ts';
 import { ExportReader, type FoundRecord } from './export-reader.ts';
 import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
+
+/** The statements that mark a database. They fail if there is a mark, or any id was assigned. */
+const SET_MARK = [
+  `CREATE TABLE ${IMPORT_MARK} (/* ${UNFINISHED_IMPORT} */ is_empty INTEGER NOT NULL) STRICT`,
+  `INSERT INTO ${IMPORT_MARK} (is_empty)
+   SELECT iif(max(seq) > 0, NULL, 1) FROM sqlite_sequence`,
+].map((sql) => ({ sql }));
+
+const REMOVE_MARK: Statement = { sql: `DROP TABLE ${IMPORT_MARK}` };
 
 /** Fills the empty database `to` with the export `file` or else `input`; resolves with a line. */
 export async function importLines(
@@ -93,7 +102,7 @@ async function begin(target: Database): Promise<void> {
   if (isUnfinished) return empty(target);
   if (Object.keys(await lastIdsOf(target)).length > 0)
     throw new DatabaseUnusable('the database is not empty: import into a new one');
-  await target.transact(randomUUID(), MARK_UNFINISHED);
+  await target.transact(randomUUID(), SET_MARK);
 }
 
 async function empty(target: Database): Promise<void> {

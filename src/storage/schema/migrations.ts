@@ -61,7 +61,7 @@ export async function storedSchema(
     throw new DatabaseUnusable(
       `it has version ${version}, made by a newer notes-server; this one knows ${known}`,
     );
-  return { version, names, isUnfinished: names.has(MARK) };
+  return { version, names, isUnfinished: names.has(IMPORT_MARK) };
 }
 
 /** Returns the names that the schema lacks although its version has them. */
@@ -103,22 +103,11 @@ export function statementsIn(step: string): string[] {
   return statements;
 }
 
-/** Marks a database while an import fills it, so that no service starts on a part. */
-const MARK = 'notes_server_import';
+/** The table that marks a database while an import fills it: no service starts on a part. */
+export const IMPORT_MARK = 'notes_server_import';
 
 /** What is wrong with a database in which an import is unfinished. */
 export const UNFINISHED_IMPORT = 'it holds an unfinished import: run the import again';
 
 /** The query that tells whether an import is unfinished. */
-export const UNFINISHED = `SELECT count(*) > 0 AS found FROM sqlite_schema WHERE name = '${MARK}'`;
-
-/** The statements that mark the database. They fail if there is a mark, or any id was assigned. */
-export const MARK_UNFINISHED: readonly Statement[] = [
-  { sql: `CREATE TABLE ${MARK} (/* ${UNFINISHED_IMPORT} */ is_empty INTEGER NOT NULL) STRICT` },
-  {
-    sql: `INSERT INTO ${MARK} (is_empty) SELECT iif(max(seq) > 0, NULL, 1) FROM sqlite_sequence`,
-  },
-];
-
-/** The statement that removes the mark. */
-export const REMOVE_MARK: Statement = { sql: `DROP TABLE ${MARK}` };
+export const UNFINISHED = `SELECT count(*) > 0 FROM sqlite_schema WHERE name = '${IMPORT_MARK}'`;
