@@ -11,11 +11,12 @@ import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
 import {
-  namesMissingIn,
   SCHEMA_VERSION,
+  type StoredSchema,
   storedSchema,
   UNFINISHED_IMPORT,
 } from '../storage/schema/migrations.ts';
+import { STEPS } from '../storage/schema/steps.ts';
 import { findWordFaults } from './check-words.ts';
 import { isAtRest, openToInspect } from './existing.ts';
 
@@ -56,6 +57,14 @@ async function inspect(path: string, withWords: boolean): Promise<string[]> {
     const { message } = error as Error;
     throw new DatabaseUnusable(`cannot read the database ${path}: ${message}`, { cause: error });
   }
+}
+
+/** Returns the names that the schema lacks although its version has them. */
+export function namesMissingIn({ version, names }: StoredSchema): string[] {
+  const created = STEPS.slice(0, version).flatMap((step) => [
+    ...step.matchAll(/^CREATE [A-Z ]+ (\w+)/gm),
+  ]);
+  return created.map(([, name = '']) => name).filter((name) => !names.has(name));
 }
 
 /** Resolves with the lines that a check of SQLite or of this program reports. */

@@ -31,7 +31,8 @@ export async function migrate(database: Database, steps: readonly string[] = STE
   }
 }
 
-interface StoredSchema {
+/** What a database contains. */
+export interface StoredSchema {
   readonly version: number;
   readonly names: ReadonlySet<string>;
   /** Whether it holds a part of an import. */
@@ -62,14 +63,6 @@ export async function storedSchema(
       `it has version ${version}, made by a newer notes-server; this one knows ${known}`,
     );
   return { version, names, isUnfinished: names.has(IMPORT_MARK) };
-}
-
-/** Returns the names that the schema lacks although its version has them. */
-export function namesMissingIn({ version, names }: StoredSchema): string[] {
-  const created = STEPS.slice(0, version).flatMap((step) => [
-    ...step.matchAll(/^CREATE [A-Z ]+ (\w+)/gm),
-  ]);
-  return created.map(([, name = '']) => name).filter((name) => !names.has(name));
 }
 
 function transactionOf(step: string, version: number): Statement[] {
