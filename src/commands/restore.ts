@@ -3,9 +3,9 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { auxiliaryPaths, freePath, isPresent } from '../file-guard/foreign-log.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { renewGeneration } from '../storage/numbers.ts';
-import { auxiliaryPaths, freePath, isPresent } from '../storage/sqlite/files.ts';
 import { writeSnapshot } from './backup.ts';
 import { checkFile } from './check.ts';
 import { lockToReplace, openAlone, openToInspect } from './existing.ts';
