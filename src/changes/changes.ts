@@ -3,7 +3,7 @@ import { membersIn, membersSql } from '../records/members.ts';
 import { type Resource, typeOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';
-import { CHANGES, KEPT_CHANGES, LAST_NUMBER, timeSql } from '../storage/numbers.ts';
+import { CHANGES, LAST_NUMBER, timeSql } from '../storage/numbers.ts';
 
 /** A place in the log. */
 export interface Cursor {
@@ -32,6 +32,9 @@ export interface Changes {
   readonly next: Cursor;
   readonly hasMore: boolean;
 }
+
+/** How many changes the log keeps. */
+export const KEPT_CHANGES = 1_000_000;
 
 /** How many bytes of records a read returns at most, unless a single record exceeds them. */
 export const MAX_RECORD_BYTES = 262_144;

@@ -6,9 +6,6 @@ import type { Statement } from './database.ts';
 /** The table that logs changes. Its AUTOINCREMENT key is the sequence of the numbers. */
 export const CHANGES = 'changes';
 
-/** How many changes the log keeps. */
-export const KEPT_CHANGES = 1_000_000;
-
 /** The columns that every record has besides its fields. The times are in ms since 1970. */
 export const CHANGE_COLUMNS = ['number', 'created_at', 'updated_at'] as const;
 

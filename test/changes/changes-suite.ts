@@ -6,13 +6,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Cursor,
   cursorText,
+  KEPT_CHANGES,
   lastCursor,
   MAX_RECORD_BYTES,
   readChanges,
 } from '../../src/changes/changes.ts';
 import { ChangeFeed, FEED_TIMES } from '../../src/changes/feed.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { EMPTY_LOG, KEPT_CHANGES, renewGeneration } from '../../src/storage/numbers.ts';
+import { EMPTY_LOG, renewGeneration } from '../../src/storage/numbers.ts';
 import { change, overhear, rows } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';
