@@ -3,6 +3,7 @@ import { changes } from './changes/feature.ts';
 import { isLocal, type Options } from './cli/options.ts';
 import { demonstrations } from './concurrency/feature.ts';
 import { docs } from './docs/feature.ts';
+import { edits } from './edits/feature.ts';
 import type { Core, Feature, Readings } from './feature.ts';
 import { type Guarded, guards, type SharedGuards } from './guards/feature.ts';
 import type { KeyEntry } from './guards/key-file.ts';
@@ -177,6 +178,7 @@ function addFeatures(
     listed,
     records(core, listed.readChosen),
     tags(core),
+    edits(core),
     searched,
     changes(core),
   );

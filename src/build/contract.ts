@@ -92,6 +92,7 @@ class Contract {
     const search = this.#find('/components/parameters/SearchText');
     const bulk = this.#find('/components/requestBodies/NoteCreateRequest/x-bounds');
     const snippet = this.#find('/components/schemas/Snippet/properties/text');
+    const noteBody = this.#find('/components/schemas/NoteBody');
     return [
       `import { parseTime } from '../time.js';`,
       `const formats = { 'well-formed': (text) => text.isWellFormed(), 'date-time': parseTime };`,
@@ -99,6 +100,7 @@ class Contract {
       this.#declaration('all'),
       `export const operations = ${withExpressions(operations)};`,
       `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
+      `export const MAX_BODY_LENGTH = ${noteBody.maxLength};`,
       `export const MAX_TAG_FILTERS = ${tags.maxItems};`,
       `export const MAX_BULK_TAGS = ${bulk.tags};`,
       `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,

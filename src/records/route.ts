@@ -16,7 +16,8 @@ import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './p
 import type { Table } from './table.ts';
 import type { Created, Stored } from './writes.ts';
 
-const REPLAYED = ['idempotent-replayed', 'true'];
+/** The headers of an answer to a repetition. */
+export const REPLAYED = ['idempotent-replayed', 'true'];
 
 /** A bulk request counts as one request, plus one for this many lines; tags count, too. */
 const LINES_PER_REQUEST = 50;
@@ -97,9 +98,8 @@ class Records {
     const outcome = await this.#served.table.create(records, owner, once, tags);
     const created = checkTags(outcome, tags, call.format);
     if (!created) throw this.#ownerNotFound(call);
-    if (!created.isReuse) return created;
-    const detail = 'This idempotency key was used before, with a different body.';
-    throw new Problem('idempotency-key-reused', detail);
+    if (created.isReuse) throw keyReused();
+    return created;
   }
 
   /** Returns the record at once if it is in memory: a promise would cost more time. */
@@ -184,9 +184,15 @@ function recordReply({ text, tag }: Stored, createdIds?: WrittenIds): Reply {
 }
 
 /** Scopes the key of a request to its client and path, and takes the fingerprint of its body. */
-function onceOf(key: string, path: string, { key: sender, format, bytes }: Call): Once {
+export function onceOf(key: string, path: string, { key: sender, format, bytes }: Call): Once {
   return {
     key: hash('sha256', JSON.stringify([sender?.digest ?? '', path, key]), 'base64url'),
     fingerprint: createHash('sha256').update(format).update(bytes).digest('base64url'),
   };
+}
+
+/** Returns the 422 for a key that was used for another body. */
+export function keyReused(): Problem {
+  const detail = 'This idempotency key was used before, with a different body.';
+  return new Problem('idempotency-key-reused', detail);
 }

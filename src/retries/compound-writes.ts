@@ -40,7 +40,8 @@ type Creation = WriteKind<RowSet, Created | UnknownTags | undefined>;
 const KEPT_MS = 86_400_000;
 const KEPT_KEYS = 100_000;
 
-const FORGET_KEYS = `
+/** The SQL that forgets the oldest keys. */
+export const FORGET_KEYS = `
   DELETE FROM ${ANSWERS} WHERE answered_at <= (${NOW}) - ${KEPT_MS}
     OR position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS}`;
 

@@ -30,6 +30,10 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [BUILD, "import { buildDocs } from '../docs/build.ts';\n"],
     [BUILD, /.* buildDocs\(.*\n/],
   ],
+  edits: [
+    [APP, "import { edits } from './edits/feature.ts';\n"],
+    [APP, '    edits(core),\n'],
+  ],
   health: [
     [APP, "import { health } from './health/feature.ts';\n"],
     [APP, '    health(core),\n'],

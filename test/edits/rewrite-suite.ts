@@ -1,0 +1,189 @@
+// The tests of appends and edits, for any engine: what they do to a body, and that those of one
+// batch act as if one followed the other.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import { MAX_BODY_LENGTH } from '../../src/contract/generated.js';
+import { createRewriter } from '../../src/edits/rewrites.ts';
+import { type Condition, isNoneOf, isOneOf } from '../../src/records/condition.ts';
+import { notes as resource } from '../../src/resources/notes.ts';
+import type { Once } from '../../src/retries/compound-writes.ts';
+import { createWriter } from '../../src/storage/writer.ts';
+import { overhear } from '../support/databases.ts';
+import type { Engine } from '../support/engines.ts';
+import { tableOf } from '../support/tables.ts';
+
+async function open(t: TestContext, engine: Engine) {
+  const heard = overhear(await engine.open(t));
+  const write = createWriter(heard.database);
+  const notes = tableOf(resource, heard.database, write);
+  const change = createRewriter(write);
+  const rewrite = (id: number, condition: Condition, [first, second]: Texts, once?: Once) =>
+    second === undefined
+      ? change(id, condition, once, first)
+      : change(id, condition, once, second, first);
+  return { heard, notes, rewrite };
+}
+
+/** A text to append, or one to replace and the one to put in its place. */
+type Texts = readonly [text: string] | readonly [oldText: string, newText: string];
+
+/** Texts in which bodies and patterns differ from what SQL functions expect. */
+const parts = [
+  'a',
+  'b',
+  'ab',
+  '\n',
+  ' ',
+  '\u3000',
+  '\0',
+  '\\',
+  '\\u0000',
+  '"',
+  '%',
+  '*',
+  '猫',
+  '😀',
+];
+const text = (maxLength: number) =>
+  fc.array(fc.constantFrom(...parts), { maxLength }).map((all) => all.join(''));
+
+/** Returns a body after a write, or the reason why it stays. */
+function expected(body: string, texts: Texts): { readonly body?: string; readonly state: string } {
+  const [first, second] = texts;
+  if (second === undefined) {
+    if (first === '') return { state: 'same' };
+    return { state: 'changed', body: `${body}${body.endsWith('\n') ? '' : '\n'}${first}` };
+  }
+  const place = body.indexOf(first);
+  if (place === -1) return { state: 'absent' };
+  if (body.indexOf(first, place + 1) !== -1) return { state: 'several' };
+  const edited = body.slice(0, place) + second + body.slice(place + first.length);
+  return /\S/.test(edited) ? { state: 'changed', body: edited } : { state: 'blank' };
+}
+
+/** Registers the tests of appends and edits on `engine`. */
+export function testRewrites(engine: Engine, numRuns = 20): void {
+  test('rewrites: any texts, compared with a model', async (t) => {
+    const { notes, rewrite } = await open(t, engine);
+    const texts = fc.oneof(fc.tuple(text(4)), fc.tuple(text(2).filter(Boolean), text(4)));
+    const start = text(8).map((each) => `aaa${each}`);
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(
+        start,
+        fc.array(texts, { minLength: 1, maxLength: 8 }),
+        async (first, all) => {
+          const id = (await notes.create([{ body: first }]))?.id ?? 0;
+          let body = first;
+          for (const each of all) {
+            const before = await notes.read(id);
+            const outcome = await rewrite(id, null, each);
+            const { state, body: next = body } = expected(body, each as Texts);
+            body = next;
+            seen.add(state);
+            const after = await notes.read(id);
+            assert.equal(outcome?.state, state);
+            assert.equal(JSON.parse(after?.text ?? '').body, body);
+            assert.deepEqual([outcome?.text, outcome?.tag], [after?.text, after?.tag]);
+            assert.equal(after?.tag === before?.tag, state !== 'changed');
+          }
+        },
+      ),
+      { numRuns },
+    );
+    assert.ok(numRuns < 20 || seen.size >= 4, [...seen].join());
+  });
+
+  test('rewrites: appends to one note that wait become one change', async (t) => {
+    const { heard, notes, rewrite } = await open(t, engine);
+    await notes.create([{ body: 'first' }, { body: 'other\n' }]);
+    const transactions = heard.transactions.length;
+    const texts = Array.from({ length: 50 }, (_, index) => `${index}${index % 3 ? '' : '\n'}`);
+    const outcomes = await Promise.all([
+      ...texts.map((each, index) =>
+        rewrite(1, null, [each], index % 2 ? undefined : { key: `${index}`, fingerprint: 'f' }),
+      ),
+      rewrite(2, null, ['text']),
+    ]);
+    assert.equal(heard.transactions.length, transactions + 1);
+    const other = outcomes.pop();
+    assert.equal(new Set(outcomes.map((each) => each?.tag)).size, 1);
+    assert.equal(new Set(outcomes.map((each) => each?.text)).size, 1);
+    const body = `first\n${texts.map((each) => each.replace(/\n?$/, '\n')).join('')}`;
+    assert.equal(JSON.parse(outcomes[0]?.text ?? '').body, body.slice(0, -1));
+    assert.equal(JSON.parse(other?.text ?? '').body, 'other\ntext');
+    for (const [id, outcome] of [
+      [1, outcomes[0]],
+      [2, other],
+    ] as const) {
+      const { text: stored, tag } = (await notes.read(id)) ?? {};
+      assert.deepEqual([stored, tag], [outcome?.text, outcome?.tag]);
+    }
+  });
+
+  test('rewrites: one that must be refused spoils no other of its batch', async (t) => {
+    const { notes, rewrite } = await open(t, engine);
+    await notes.create([{ body: 'body' }]);
+    const once = (key: string) => ({ key, fingerprint: 'f' });
+    const { tag = '' } = (await notes.read(1)) ?? {};
+    await rewrite(1, null, ['known'], once('k'));
+    const now = (await notes.read(1))?.tag ?? '';
+    const outcomes = await Promise.all([
+      rewrite(1, null, ['x'.repeat(MAX_BODY_LENGTH)]),
+      rewrite(1, null, ['known'], once('k')),
+      rewrite(1, isOneOf([tag]), ['stale']),
+      rewrite(1, isNoneOf([tag]), ['1'], once('l')),
+      rewrite(1, isOneOf([now]), ['too late']),
+      rewrite(1, null, [''], once('empty')),
+      rewrite(1, null, ['2'], once('m')),
+      rewrite(1, null, ['body', 'Body'], once('n')),
+      rewrite(1, null, ['nowhere', ''], once('o')),
+      rewrite(9, null, ['3'], once('p')),
+      rewrite(1, null, ['4']),
+    ]);
+    assert.deepEqual(
+      outcomes.map((each) => each?.state),
+      [
+        ...['long', 'repeated', 'unmatched', 'changed', 'unmatched', 'same', 'changed'],
+        ...['changed', 'absent', undefined, 'changed'],
+      ],
+    );
+    const lines = JSON.parse((await notes.read(1))?.text ?? '').body.split('\n');
+    assert.deepEqual(lines.sort(), ['1', '2', '4', 'Body', 'known']);
+    // What was carried out is a repetition now; what was refused can be sent again.
+    const again = async (key: string, ...texts: [string] | [string, string]) =>
+      (await rewrite(1, null, texts, once(key)))?.state;
+    for (const key of ['k', 'l', 'm', 'n', 'empty'])
+      assert.equal(await again(key, 'x'), 'repeated');
+    assert.equal(await again('o', 'x'), 'changed');
+    assert.equal(await again('p', 'x'), 'changed');
+  });
+
+  test('rewrites: the bound counts code points', async (t) => {
+    const { notes, rewrite } = await open(t, engine);
+    const all = parts.join('');
+    const body = `${all.repeat(Math.floor(MAX_BODY_LENGTH / [...all].length) - 1)}|`;
+    await notes.create([{ body }]);
+    const left = MAX_BODY_LENGTH - [...body].length - 1;
+    const stateOf = async (...texts: Texts) => (await rewrite(1, null, texts))?.state;
+    assert.equal(await stateOf('😀'.repeat(left + 1)), 'long');
+    assert.equal(await stateOf('😀'.repeat(left)), 'changed');
+    assert.equal(await stateOf('\0'), 'long');
+    assert.equal(await stateOf('|', '\0\0'), 'long');
+    assert.equal(await stateOf('|', '\0'), 'changed');
+  });
+
+  test('rewrites: all white space of the contract counts as blank', async (t) => {
+    const { notes, rewrite } = await open(t, engine);
+    await notes.create([{ body: 'a' }]);
+    const all = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code));
+    const blank = all.filter((each) => /\s/.test(each)).join('');
+    assert.equal((await rewrite(1, null, ['a', blank]))?.state, 'blank');
+    let old = 'a';
+    for (const each of ['\0', '\u200b', '\u0085', '\u180e']) {
+      assert.equal((await rewrite(1, null, [old, each]))?.state, 'changed');
+      old = each;
+    }
+  });
+}

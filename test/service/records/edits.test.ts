@@ -1,0 +1,188 @@
+// Appends to notes and edits of them in one place, over HTTP.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Service, startService } from '../../support/service.ts';
+
+const LONGEST = 100_000;
+
+/** Starts a service with a note; returns the calls that change it. */
+async function startWithNote(t: Parameters<typeof startService>[0], body: string) {
+  const service = await startService(t);
+  await service.request('POST', '/notes', { json: { title: 'a', body } });
+  const calling =
+    (operation: string) =>
+    (json: object, headers: Record<string, string> = {}, id = 1) =>
+      service.request('POST', `/notes/${id}/${operation}`, { json, headers });
+  return { service, append: calling('append'), edit: calling('edit') };
+}
+
+async function assertStored({ request }: Service, body: string, tag: unknown): Promise<void> {
+  const { json, headers } = await request('GET', '/notes/1');
+  assert.deepEqual([json, headers.etag], [{ id: 1, title: 'a', body }, tag]);
+}
+
+test('append: begins a line, and answers with the note', async (t) => {
+  const { service, append } = await startWithNote(t, 'first');
+  let body = 'first';
+  for (const [text, after] of [
+    ['second\n', 'first\nsecond\n'],
+    ['third', 'first\nsecond\nthird'],
+    ['\n', 'first\nsecond\nthird\n\n'],
+    ['\0 😀', 'first\nsecond\nthird\n\n\0 😀'],
+  ] as const) {
+    // Memory must not keep the note as it was.
+    await service.request('GET', '/notes/1');
+    const { status, json, headers } = await append({ text });
+    assert.deepEqual([status, json], [200, { id: 1, title: 'a', body: after }]);
+    assert.equal(headers['cache-control'], 'private, no-cache');
+    await assertStored(service, after, headers.etag);
+    body = after;
+  }
+  const { headers } = await service.request('GET', '/notes/1');
+  const empty = await append({ text: '' });
+  assert.deepEqual([empty.status, empty.json.body, empty.headers.etag], [200, body, headers.etag]);
+  const found = await service.request('GET', '/notes?q=third');
+  assert.equal(found.json.total, 1);
+  const { json } = await service.request('GET', `/changes?since=${cursorBefore(headers.etag)}`);
+  assert.deepEqual(
+    json.items.map(({ type, note_id }: { type: string; note_id: number }) => [type, note_id]),
+    [['note.updated', 1]],
+  );
+});
+
+/** Returns the cursor right before the change that gave a note this tag. */
+function cursorBefore(tag: unknown): string {
+  const [, generation, number] = /"(\w+)-(\d+)"/.exec(String(tag)) ?? [];
+  return `${generation}-${Number(number) - 1}`;
+}
+
+test('append: a body that would be too long stays as it is', async (t) => {
+  const { service, append } = await startWithNote(t, '😀'.repeat(LONGEST - 2));
+  const { headers } = await service.request('GET', '/notes/1');
+  const refused = await append({ text: 'ab' });
+  assert.equal(refused.status, 422);
+  assert.deepEqual(refused.json.errors, [
+    {
+      ...{ field: 'text', in: 'body', pointer: '#/text', code: 'maxLength' },
+      detail: 'must leave the body with at most 100000 characters',
+    },
+  ]);
+  const now = await service.request('GET', '/notes/1');
+  assert.equal(now.headers.etag, headers.etag);
+  assert.equal((await append({ text: 'a' })).status, 200);
+  assert.equal((await append({ text: '' })).status, 200);
+});
+
+test('edit: replaces the only place, or says why not', async (t) => {
+  const { service, edit } = await startWithNote(t, 'aaa 100% \0x\n');
+  const refused = async (old_text: string, new_text = '') => {
+    const { status, json } = await edit({ old_text, new_text });
+    assert.equal(status, 422);
+    return [json.errors[0].pointer, json.detail];
+  };
+  const absent = ['#/old_text', 'old_text must be in the body of the note, but is not.'];
+  const several = [
+    '#/old_text',
+    'old_text must be in the body of the note once, but is there more than once.',
+  ];
+  for (const text of ['A', '_', '*', '10_%', '\0y', 'aaaa', '\u0301']) {
+    assert.deepEqual(await refused(text), absent, text);
+  }
+  for (const text of ['a', 'aa']) assert.deepEqual(await refused(text), several, text);
+  const blank = await refused('aaa 100% \0x', ' ');
+  assert.deepEqual(blank, ['#/new_text', 'new_text must not leave the body blank.']);
+  const long = await refused('x', 'x'.repeat(LONGEST));
+  assert.deepEqual(long[0], '#/new_text');
+
+  let body = 'aaa 100% \0x\n';
+  for (const [old_text, new_text] of [
+    ['100%', '$& \\1 😀'],
+    ['\0', '\0\0'],
+    ['\0\0x', 'y'],
+    ['😀', ''],
+    ['aaa', 'aaa'],
+    ['\n', ''],
+  ] as const) {
+    body = body.replace(old_text, () => new_text);
+    const { status, json, headers } = await edit({ old_text, new_text });
+    assert.deepEqual([status, json.body], [200, body]);
+    await assertStored(service, body, headers.etag);
+  }
+});
+
+for (const [operation, text, other] of [
+  ['append', { text: 'b' }, { text: 'c' }],
+  ['edit', { old_text: 'a', new_text: 'b' }, { old_text: 'b', new_text: 'c' }],
+] as const) {
+  test(`${operation}: a repetition with the same key changes nothing`, async (t) => {
+    const started = await startWithNote(t, 'a');
+    const { service, append } = started;
+    const call = started[operation];
+    const headers = { 'idempotency-key': 'k' };
+    const { headers: before } = await service.request('GET', '/notes/1');
+    const match = { 'if-match': String(before.etag) };
+    const first = await call(text, { ...headers, ...match });
+    assert.deepEqual([first.status, first.headers['idempotent-replayed']], [200, undefined]);
+    const { json, headers: now } = await append({ text: 'later' });
+    // Its condition held when it was carried out.
+    const again = await call(text, { ...headers, ...match });
+    assert.deepEqual([again.status, again.json, again.headers.etag], [200, json, now.etag]);
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+    const reused = await call(other, headers);
+    assert.deepEqual(
+      [reused.status, reused.json.type.split('/').at(-1)],
+      [422, 'idempotency-key-reused'],
+    );
+    await assertStored(service, json.body, now.etag);
+    await service.request('DELETE', '/notes/1');
+    assert.equal((await call(text, headers)).status, 404);
+  });
+
+  test(`${operation}: a key of one that was refused can be used`, async (t) => {
+    const started = await startWithNote(t, 'a');
+    const headers = { 'idempotency-key': 'k' };
+    const call = started[operation];
+    assert.equal((await call(text, { ...headers, 'if-match': '"b"' })).status, 412);
+    const { status, headers: answer } = await call(text, headers);
+    assert.deepEqual([status, answer['idempotent-replayed']], [200, undefined]);
+  });
+
+  test(`${operation}: conditions, missing notes and wrong bodies`, async (t) => {
+    const started = await startWithNote(t, 'a');
+    const call = started[operation];
+    const { headers } = await started.service.request('GET', '/notes/1');
+    const tag = String(headers.etag);
+    for (const condition of [
+      { 'if-match': '"b"' },
+      { 'if-none-match': tag },
+      { 'if-none-match': '*' },
+    ]) {
+      const { status, headers: answer } = await call(text, condition);
+      assert.deepEqual([status, answer.etag], [412, tag]);
+    }
+    const missing = await call(text, { 'if-match': tag }, 9);
+    assert.deepEqual([missing.status, missing.json.detail], [404, 'Note with ID 9 was not found.']);
+    for (const [body, code] of [
+      [{}, 'required'],
+      [{ ...text, more: 1 }, 'unknown'],
+      [Object.fromEntries(Object.keys(text).map((name) => [name, 1])), 'type'],
+      [Object.fromEntries(Object.keys(text).map((name) => [name, '\ud800'])), 'format'],
+    ] as const) {
+      const { status, json } = await call(body);
+      assert.deepEqual([status, json.errors[0].code], [422, code]);
+    }
+    await assertStored(started.service, 'a', tag);
+    assert.equal((await call(text, { 'if-match': tag })).status, 200);
+  });
+}
+
+test('edit: a long text to find counts as several requests', async (t) => {
+  const service = await startService(t, { rateLimit: 10 });
+  await service.request('POST', '/notes', { json: { title: 'a', body: 'a' } });
+  const edit = (length: number) =>
+    service.request('POST', '/notes/1/edit', {
+      json: { old_text: 'b'.repeat(length), new_text: '' },
+    });
+  assert.equal((await edit(499)).status, 422);
+  assert.equal((await edit(10_000)).status, 429);
+});
