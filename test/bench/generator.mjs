@@ -28,6 +28,11 @@ const WORKS = {
     const body = `${TEXT} ${random(1e9)}`;
     return write('PUT', `/notes/${random(notes)}`, { title: TITLE, body });
   },
+  /** An append to note 1, which is made short again at one of `notes` requests. */
+  append: () =>
+    random(notes) === 1
+      ? write('PUT', '/notes/1', { title: TITLE, body: TEXT })
+      : write('POST', '/notes/1/append', { text: TEXT }),
   count: () => write('POST', '/counter/increment', { workers: 16, count: 1_000 }),
   mix: () => (random(10) === 1 ? WORKS.put() : WORKS.get()),
 };
