@@ -34,6 +34,7 @@ import {
 import { fileSizes } from './storage/sqlite/files.ts';
 import { type CommitObserver, createWriter, NO_MEMORY } from './storage/writer.ts';
 import { tags } from './tags/feature.ts';
+import { texts } from './text/feature.ts';
 
 /** What the processes of one service share. One that is alone has none of it. */
 export interface Siblings extends SharedGuards {
@@ -176,7 +177,7 @@ function addFeatures(
     health(core),
     retries(),
     listed,
-    records(core, listed.readChosen),
+    records(core, listed.readChosen, texts()),
     tags(core),
     edits(core),
     searched,

@@ -1,5 +1,6 @@
 // Validates requests against the contract, so that handlers see only valid input.
 import { type EntityTags, parseEntityTags } from '../http/body/entity-tags.ts';
+import { isText } from '../http/body/formats.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
@@ -25,24 +26,32 @@ export interface Input<Parameters, Content> {
 /** How many violations a 422 lists: a small request must not cause a large answer. */
 const MAX_ERRORS = 20;
 
-/** Returns the route of an operation of the contract, whose schemas guarantee the types. */
+/** Returns what a body, in JSON or a text, stands for in JSON. Adds to the violations. */
+export type ReadBody = (call: Call, parameters: Members, violations: Violation[]) => unknown;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Returns the route of an operation of the contract; only with `readBody`, it takes texts. */
 export function endpoint<Parameters = unknown, Content = unknown>(
   method: Operation['method'],
   template: string,
   handle: (input: Input<Parameters, Content>) => Reply | Promise<Reply>,
+  readBody?: ReadBody,
 ): Route {
   const operation = operations.find((each) => each.method === method && each.template === template);
   if (!operation) throw new Error(`the contract has no ${method} ${template}`);
   const { body } = operation;
+  const types = body?.types.filter((type) => readBody || !isText(type)) ?? [];
   return {
     method,
     template,
-    accepts: body && { types: body.types, maxLines: body.lines?.maxItems ?? 0 },
+    accepts: body && { types, maxLines: body.lines?.maxItems ?? 0 },
     handle(call) {
       const headers = readHeaders(operation, call);
       const violations: Violation[] = [];
       const parameters = readParameters(operation, call, violations);
-      const content = body && readContent(body, call, violations);
+      const value = readBody ? readBody(call, parameters, violations) : call.body;
+      const content = body && readContent(body, call, value, violations);
       if (violations.length > 0) throw validationFailed(violations);
       return handle({ parameters, body: content, headers, call } as Input<Parameters, Content>);
     },
@@ -66,7 +75,7 @@ function readHeaders({ headers }: Operation, call: Call): RequestHeaders {
   return values;
 }
 
-function readParameters(operation: Operation, call: Call, violations: Violation[]): unknown {
+function readParameters(operation: Operation, call: Call, violations: Violation[]): Members {
   const { parameters, queryNames } = operation;
   const values: Record<string, unknown> = {};
   const query = call.query === '' ? undefined : new URLSearchParams(call.query);
@@ -121,13 +130,16 @@ function parseQueryInteger(text: string): number | undefined {
 }
 
 /** Returns the members of the body that the contract has; adds violations to `violations`. */
-function readContent(body: Body, call: Call, violations: Violation[]): unknown {
-  const isLines = call.format === 'lines';
+function readContent(body: Body, { format }: Call, value: unknown, violations: Violation[]) {
+  const isLines = format === 'lines';
   const content = isLines
-    ? (call.body as unknown[]).map((each, line) => readMembers(body, each, `/${line}`, violations))
-    : readMembers(body, call.body, '', violations);
+    ? (value as unknown[]).map((each, line) => readMembers(body, each, `/${line}`, violations))
+    : readMembers(body, value, '', violations);
   const schema = isLines ? body.lines : body;
-  if (schema && !schema.validate(content)) violations.push(...findViolations(schema, content));
+  // A text has members of parameters, whose violations have been found.
+  const isFaulty = isText(format) && violations.length > 0;
+  if (schema && !isFaulty && !schema.validate(content))
+    violations.push(...findViolations(schema, content, !isText(format)));
   return content;
 }
 

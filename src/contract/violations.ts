@@ -54,10 +54,12 @@ export function recordCheck(template: string): (value: unknown) => string | unde
 }
 
 /** Returns the violations of `value`, which `body.validate` has just refused. */
-export function findViolations(body: BodyValidators, value: unknown): Violation[] {
+export function findViolations(body: BodyValidators, value: unknown, isJson = true): Violation[] {
   const errors = body.validateFully(shorten(value)) ? [] : body.validateFully.errors;
   // The violation may be in the part that was cut off.
-  return onePerFault((errors?.length ? errors : body.validate.errors) ?? []).map(toViolation);
+  return onePerFault((errors?.length ? errors : body.validate.errors) ?? []).map((error) =>
+    toViolation(error, isJson),
+  );
 }
 
 /** Returns the violations of the value of a parameter, which its validator has just refused. */
@@ -89,13 +91,14 @@ function shorten(value: unknown): unknown {
   return Object.fromEntries(members);
 }
 
-function toViolation(error: SchemaError): Violation {
+function toViolation(error: SchemaError, isJson: boolean): Violation {
   const missing = error.keyword === 'required' ? `/${error.params.missingProperty}` : '';
   const path = `${error.instancePath}${missing}`;
   return {
     field: path.slice(1).replaceAll('/', '.'),
     in: 'body',
-    pointer: `#${path}`,
+    // No pointer leads into a text.
+    ...(isJson && { pointer: `#${path}` }),
     code: error.keyword,
     detail: describeRule(error),
   };

@@ -12,7 +12,7 @@ export interface Call {
   readonly query: string;
   readonly format: BodyFormat;
   readonly bytes: Buffer;
-  /** The JSON value of the body, or of its lines as an array; undefined where none is taken. */
+  /** The JSON value of the body, of its lines as an array, or a text; undefined without a body. */
   readonly body: unknown;
   readonly key: ClientKey | undefined;
   /** Identifies the client by its key, or else by its network. */

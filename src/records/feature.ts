@@ -2,13 +2,14 @@
 import type { Core, Feature } from '../feature.ts';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
-import { type ReadChosen, recordRoutes } from './route.ts';
+import { type ReadChosen, recordRoutes, type Texts } from './route.ts';
 import { Table } from './table.ts';
 
-/** The records; without `readChosen`, they have only their own members. */
+/** The records; without the others, only with their own members, and only in JSON. */
 export function records(
   { database, memory, write, meters }: Core,
   readChosen?: ReadChosen,
+  texts?: ReadonlyMap<Resource, Texts>,
 ): Feature {
   const tables = new Map<Resource, Table>();
   for (const resource of RESOURCES)
@@ -17,7 +18,8 @@ export function records(
     routes: (bases) =>
       [...tables].flatMap(([resource, table]) => {
         const ownerTable = resource.owner && tables.get(resource.owner.resource);
-        return recordRoutes({ resource, table, ownerTable, readChosen, bases });
+        const given = { readChosen, bases, ...texts?.get(resource) };
+        return recordRoutes({ resource, table, ownerTable, ...given });
       }),
   };
 }

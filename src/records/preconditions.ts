@@ -8,6 +8,9 @@ import { type Condition, isNoneOf, isOneOf, NEVER } from './condition.ts';
 /** The form of the tags of this service; no other tag can match. */
 const TAG = /^[0-9a-f]{8}[-.]\d{1,16}$/;
 
+/** How the tag of a text ends, after that of its record. */
+const TEXT_END = /\.(?:md|txt)$/;
+
 /** What proxies append to the tag of an answer that they compress. */
 const COMPRESSED = /[-;](?:gzip|br|zstd|deflate)$/;
 
@@ -56,5 +59,5 @@ export function preconditionFailed(tag: string, { 'if-match': match }: RequestHe
 }
 
 function textsOf(tags: readonly EntityTag[]): string[] {
-  return tags.map(({ text }) => text).filter((text) => TAG.test(text));
+  return tags.map(({ text }) => text.replace(TEXT_END, '')).filter((text) => TAG.test(text));
 }

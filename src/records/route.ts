@@ -1,6 +1,6 @@
 // The operations on single records of a resource: create, read, replace, patch and delete.
 import { createHash, hash } from 'node:crypto';
-import { endpoint, type Input } from '../contract/endpoint.ts';
+import { endpoint, type Input, type ReadBody } from '../contract/endpoint.ts';
 import { JSON_LINES } from '../http/body/media-type.ts';
 import { type Bases, basePath, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
@@ -34,8 +34,15 @@ export type ReadChosen = (
   choice: Choice,
 ) => Promise<Stored | undefined>;
 
+/** The texts that stand for the records of a resource. */
+export interface Texts {
+  readonly readBody: ReadBody;
+  /** Answers a read in the form that the client prefers. */
+  readonly answerRead: typeof answerInJson;
+}
+
 /** A resource, and what its routes work with. */
-interface Served {
+interface Served extends Partial<Texts> {
   readonly resource: Resource;
   readonly table: Table;
   readonly ownerTable: Table | undefined;
@@ -47,12 +54,13 @@ interface Served {
 /** Returns the routes of a resource. */
 export function recordRoutes(served: Served): Route[] {
   const { create, read, replace, patch, remove } = new Records(served);
-  const { path, idParameter } = served.resource;
+  const { readBody, resource } = served;
+  const { path, idParameter } = resource;
   const recordPath = `${path}/{${idParameter}}`;
   return [
-    endpoint('POST', path, create),
+    endpoint('POST', path, create, readBody),
     endpoint('GET', recordPath, read),
-    endpoint('PUT', recordPath, replace),
+    endpoint('PUT', recordPath, replace, readBody),
     endpoint('PATCH', recordPath, patch),
     endpoint('DELETE', recordPath, remove),
   ];
@@ -105,14 +113,16 @@ class Records {
   /** Returns the record at once if it is in memory: a promise would cost more time. */
   readonly read = (input: ReadInput): Reply | Promise<Reply> => {
     const { fields = [], include = [] } = input.parameters;
-    const { readChosen, resource, table } = this.#served;
+    const { readChosen, resource, table, answerRead = answerInJson } = this.#served;
     const key = this.#keyOf(input.parameters);
-    const record =
-      readChosen && (fields.length > 0 || include.length > 0)
-        ? readChosen(resource, key, { fields, include })
-        : table.read(key.id, key.owner);
+    const isChosen = readChosen && (fields.length > 0 || include.length > 0);
+    const record = isChosen
+      ? readChosen(resource, key, { fields, include })
+      : table.read(key.id, key.owner);
+    // Only JSON has members to choose.
+    const answerFound = isChosen ? answerInJson : answerRead;
     const answer = (found: Stored | undefined) =>
-      found ? (checkRead(input.headers, found.tag) ?? recordReply(found)) : this.#refuse(input);
+      found ? answerFound(input, found) : this.#refuse(input);
     return record instanceof Promise ? record.then(answer) : answer(record);
   };
 
@@ -179,15 +189,24 @@ class Records {
   }
 }
 
+function answerInJson({ headers }: Input<unknown, unknown>, record: Stored): Reply {
+  return checkRead(headers, record.tag) ?? recordReply(record);
+}
+
 function recordReply({ text, tag }: Stored, createdIds?: WrittenIds): Reply {
   return jsonReply(200, text, stateHeaders(tag), createdIds);
 }
 
 /** Scopes the key of a request to its client and path, and takes the fingerprint of its body. */
-export function onceOf(key: string, path: string, { key: sender, format, bytes }: Call): Once {
+export function onceOf(
+  key: string,
+  path: string,
+  { key: sender, format, bytes, query }: Call,
+): Once {
+  const content = createHash('sha256').update(format).update(bytes).digest('base64url');
   return {
     key: hash('sha256', JSON.stringify([sender?.digest ?? '', path, key]), 'base64url'),
-    fingerprint: createHash('sha256').update(format).update(bytes).digest('base64url'),
+    fingerprint: content + (query && hash('sha256', query, 'base64url')),
   };
 }
 

@@ -42,7 +42,7 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [APP, "import { lists } from './lists/feature.ts';\n"],
     [APP, '  const listed = lists(core, searched.indexes);\n'],
     [APP, '    listed,\n'],
-    [APP, 'records(core, listed.readChosen)', 'records(core)'],
+    [APP, 'records(core, listed.readChosen', 'records(core, undefined'],
   ],
   // The rest of the folder writes the log of the process itself: its start, its faults, its stop.
   'log/feature.ts': [
@@ -65,6 +65,10 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [MAIN, /.* return serveAsMember\(.*\n/],
     [MAIN, 'options.processes > 1 ? await importSupervisor() : '],
     [MAIN, /function isMember[\s\S]*(?=function createLog)/],
+  ],
+  text: [
+    [APP, "import { texts } from './text/feature.ts';\n"],
+    [APP, 'listed.readChosen, texts())', 'listed.readChosen)'],
   ],
 };
 

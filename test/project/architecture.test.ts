@@ -18,7 +18,7 @@ const LAYERS = [
   ['open'],
   [
     ...['changes', 'concurrency', 'docs', 'guards', 'health', 'lists', 'log', 'memory', 'metrics'],
-    ...['edits', 'records', 'retries', 'search', 'tags'],
+    ...['edits', 'records', 'retries', 'search', 'tags', 'text'],
   ],
   ['feature'],
   ['contract'],

@@ -20,8 +20,21 @@ export interface BodyFormats {
   readonly maxLines: number;
 }
 
-/** The format of one body. */
-export type BodyFormat = 'json' | 'lines';
+/** The format of one body; of a text, its media type. */
+export type BodyFormat = 'json' | 'lines' | TextType;
+type TextType = `text/${string}`;
+
+/** Whether the format of a body, or a media type, is that of a text. */
+export function isText(format: string): format is TextType {
+  return format.startsWith('text/');
+}
+
+/** Says how to send a text, as another sentence; '' if none of the types is that of a text. */
+export function textHint(types: readonly string[]): string {
+  const texts = types.filter(isText).join(' or ');
+  const curl = "-H 'content-type: text/plain' --data-binary DATA";
+  return texts && ` A text must be in UTF-8, with content-type: ${texts} (with curl: ${curl}).`;
+}
 
 /** Returns the format that the headers declare, JSON by default. Throws 415. */
 export function formatOf({ headers }: IncomingMessage, accepted: BodyFormats): BodyFormat {
@@ -31,6 +44,7 @@ export function formatOf({ headers }: IncomingMessage, accepted: BodyFormats): B
   if (!essence) throw unsupported(describe(types), types);
   if (coding !== undefined && coding.trim().toLowerCase() !== 'identity')
     throw unsupported('The body must be sent without a content-encoding.', types);
+  if (isText(essence)) return essence;
   return essence === JSON_LINES ? 'lines' : 'json';
 }
 
@@ -54,7 +68,8 @@ function describe(types: readonly string[]): string {
     return `A patch must be a JSON object in UTF-8: send content-type: ${types.join(' or ')}.`;
   const json =
     'The body must be JSON in UTF-8: send content-type: application/json ' +
-    '(with curl: --json DATA, or -H "content-type: application/json" beside --data).';
+    `(with curl: --json DATA, or -H "content-type: application/json" beside --data).` +
+    textHint(types);
   const lines = ` Lines of JSON, one record in each, are ${JSON_LINES}.`;
   return types.includes(JSON_LINES) ? `${json}${lines}` : json;
 }

@@ -15,28 +15,33 @@ const NOTABLE = /["[\]{}:]|-?(?<!\d)(?:0|[1-9]\d*)(?:\.\d+(?:[eE][+-]?\d+)?|[eE]
 /** The longest text, in UTF-16 units, in which a fault is looked for. */
 const MAX_SCANNED = 1_048_576;
 
+const BODY = 'The body';
 const IN_BODY = placeAfter(Buffer.alloc(0));
 
 /** Parses JSON; `4.0`, `4e0` and `1e999` become Infinity, which no schema accepts. Throws 400. */
-export function parseJson(bytes: Buffer, subject = 'The body', place = IN_BODY): unknown {
+export function parseJson(bytes: Buffer, subject = BODY, place = IN_BODY, hint = ''): unknown {
   if (bytes.length === 0)
     throw new Problem('bad-request', `${subject} is empty; a JSON text is expected.`);
-  const text = bytes.toString('utf8');
-  const isScanned = text.length <= MAX_SCANNED;
-  if (!isUtf8(bytes)) {
-    const at = isScanned ? ` at ${place(text.slice(0, firstReplaced(bytes, text)))}` : '';
-    throw new Problem('bad-request', `${subject} is not valid UTF-8${at}.`);
-  }
+  const text = decode(bytes, subject, place);
   // Most texts cannot be too deep and have no float.
   const needsCheck = text.length > MAX_NESTING_LEVELS || /\d[.eE]/.test(text);
   const checked = needsCheck ? checkTokens(text, subject, place) : text;
   try {
     return JSON.parse(checked);
   } catch (cause) {
-    const fault = isScanned ? describeFault(text) : undefined;
+    const fault = text.length <= MAX_SCANNED ? describeFault(text) : undefined;
     const where = fault ? ` at ${place(text.slice(0, fault.index))}: ${fault.what}` : '';
-    throw new Problem('bad-request', `${subject} is not valid JSON${where}.`, { cause });
+    throw new Problem('bad-request', `${subject} is not valid JSON${where}.${hint}`, { cause });
   }
+}
+
+/** Decodes UTF-8. Throws 400. */
+export function decode(bytes: Buffer, subject = BODY, place = IN_BODY): string {
+  const text = bytes.toString('utf8');
+  if (isUtf8(bytes)) return text;
+  const isScanned = text.length <= MAX_SCANNED;
+  const at = isScanned ? ` at ${place(text.slice(0, firstReplaced(bytes, text)))}` : '';
+  throw new Problem('bad-request', `${subject} is not valid UTF-8${at}.`);
 }
 
 /** Limits nesting and parts. Replaces whole tokens after a space: an invalid text stays invalid. */

@@ -6,8 +6,8 @@ import { DISPATCH_LIMITS } from '../limits.ts';
 import { ClientGone, Problem } from '../problem.ts';
 import type { Route } from '../route.ts';
 import { Turns } from '../turns.ts';
-import { type BodyFormats, formatOf, parseLines } from './formats.ts';
-import { parseJson } from './json.ts';
+import { type BodyFormats, formatOf, isText, parseLines, textHint } from './formats.ts';
+import { decode, parseJson } from './json.ts';
 
 /** This many chunks are joined into one: each keeps the buffer of a network read in memory. */
 const MAX_CHUNKS = 256;
@@ -53,7 +53,7 @@ export class BodyReader {
         return this.#read(exchange);
       case 'small':
         exchange.bytes = this.#take(exchange);
-        exchange.body = parseJson(exchange.bytes);
+        exchange.body = parseWhole(exchange, accepts);
         return undefined;
       case 'large':
         return accepts && this.#parse(exchange, accepts);
@@ -98,10 +98,17 @@ export class BodyReader {
     if (isLarge(bytes.length)) await pause();
     exchange.bytes = bytes;
     exchange.body =
-      exchange.format === 'json'
-        ? parseJson(bytes)
-        : await parseLines(bytes, accepts, DISPATCH_LIMITS.largeBodyBytes, pause);
+      exchange.format === 'lines'
+        ? await parseLines(bytes, accepts, DISPATCH_LIMITS.largeBodyBytes, pause)
+        : parseWhole(exchange, accepts);
   }
+}
+
+function parseWhole({ bytes, format, headers }: Exchange, accepts?: BodyFormats): unknown {
+  // A byte order mark is no part of a text.
+  if (isText(format)) return decode(bytes).replace(/^\ufeff/, '');
+  const hint = headers['content-type'] === undefined && accepts ? textHint(accepts.types) : '';
+  return parseJson(bytes, undefined, undefined, hint);
 }
 
 /** A body is left to Node, read to its end, parsed at once, or parsed later and in turn. */
@@ -111,7 +118,7 @@ function planFor(exchange: Exchange, { accepts, method }: Route): Plan {
   const { message, format, awaitsContinue } = exchange;
   // A write waits for the end of a body that it ignores, unless the client awaits a 100.
   if (!accepts) return method === 'GET' || awaitsContinue || !hasBody(message) ? 'none' : 'discard';
-  const isSmall = message.complete && !isLarge(message.readableLength) && format === 'json';
+  const isSmall = message.complete && !isLarge(message.readableLength) && format !== 'lines';
   return isSmall ? 'small' : 'large';
 }
 

@@ -112,7 +112,8 @@ const NOTE = '{"title":"a","body":"b"}';
 const LINES = 'content-type: application/x-ndjson';
 
 const REQUESTS: Record<string, string> = {
-  'BadRequestResponse notJson': last('POST /notes', '{'),
+  'BadRequestResponse notJson': last('POST /notes', '{', 'content-type: application/json'),
+  'BadRequestResponse noType': last('POST /notes', 'Milk'),
   'BadRequestResponse noTasks': last(
     'POST /semaphore/run',
     '{"task_ids":[],"concurrency_limit":1}',

@@ -45,7 +45,7 @@ const EARLY: readonly Early[] = [
   [403, 'POST /notes', 'sec-fetch-site: cross-site\r\n'],
   [404, 'POST /nothing'],
   [405, 'PATCH /notes'],
-  [415, 'PUT /notes/1', 'content-type: text/plain\r\n'],
+  [415, 'PUT /notes/1', 'content-type: text/xml\r\n'],
   [431, 'POST /notes', MANY],
   // Node's parser refuses these.
   [400, 'POST /no tes'],

@@ -56,7 +56,7 @@ test('request ids: in every kind of answer and in its log line', async (t) => {
     ['GET', '/notes/1', {}, 404],
     ['PATCH', '/notes', {}, 405],
     ['POST', '/notes', { body: 'x'.repeat(101) }, 413],
-    ['POST', '/notes', { body: '{}', headers: { 'content-type': 'text/plain' } }, 415],
+    ['POST', '/notes', { body: '{}', headers: { 'content-type': 'text/xml' } }, 415],
     ['POST', '/notes', { json: {} }, 422],
   ] as const;
   for (const [index, [method, path, parts, status]] of requests.entries()) {

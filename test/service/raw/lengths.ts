@@ -116,7 +116,7 @@ const HIDDEN_REQUESTS: RawTable = {
   },
   204: { 'in the body of OPTIONS': call('OPTIONS', WITH_LENGTH) + HIDDEN },
   'unsupported-media-type': {
-    'in a body that is refused': post(`Content-Type: text/plain\r\n${WITH_LENGTH}`) + HIDDEN,
+    'in a body that is refused': post(`Content-Type: text/xml\r\n${WITH_LENGTH}`) + HIDDEN,
   },
   'http-version-not-supported': {
     'after an unsupported version': kept('HTTP/2.0', 'Content-Length: 5\r\n', 'hello'),

@@ -144,7 +144,7 @@ test('fault order: each correction reveals the next fault', async (t) => {
     '{"title":1}',
     '{"title":"a","body":"b"}',
   ];
-  const text = ['content-type: text/plain'];
+  const text = ['content-type: text/xml'];
   const steps = [
     {
       slug: 'request-header-fields-too-large',

@@ -23,7 +23,7 @@ test('bodies', async (t) => {
 
   await t.test('media types: any other is 415 and says what to send', async () => {
     const before = await total();
-    for (const type of ['text/plain', 'application/json; charset=latin1', '']) {
+    for (const type of ['text/xml', 'application/json; charset=latin1', '']) {
       const answer = await post(NOTE, { 'content-type': type });
       assert.equal(answer.status, 415, type);
       assert.match(answer.json.detail, /content-type: application\/json/);
@@ -31,7 +31,7 @@ test('bodies', async (t) => {
         answer.json.detail,
         /curl: --json DATA, or -H "content-type: application\/json"/,
       );
-      assert.equal(answer.headers.accept, 'application/json, application/x-ndjson');
+      assert.match(String(answer.headers.accept), /^application\/json, application\/x-ndjson\b/);
     }
     assert.equal(await total(), before);
   });
@@ -44,7 +44,7 @@ test('bodies', async (t) => {
     );
     assert.ok(operations.length >= 12);
     for (const [method, path] of operations) {
-      const headers = { 'content-type': 'text/plain' };
+      const headers = { 'content-type': 'text/xml' };
       const { status } = await service.request(method, path, { body: '{}', headers });
       assert.equal(status, 415, `${method} ${path}`);
     }
@@ -61,7 +61,7 @@ test('bodies', async (t) => {
   });
 
   await t.test('media types: ignored if no body is read', async () => {
-    const headers = { 'content-type': 'text/plain', 'content-encoding': 'gzip' };
+    const headers = { 'content-type': 'text/xml', 'content-encoding': 'gzip' };
     const parts = { headers, body: 'x' };
     assert.equal((await service.request('GET', '/notes', parts)).status, 200);
     assert.equal((await service.request('DELETE', '/notes/999', parts)).status, 404);
@@ -125,11 +125,12 @@ test('bodies', async (t) => {
   });
 
   await t.test('JSON: a byte order mark is 400, with its name', async () => {
-    const { status, json } = await post(`\ufeff${NOTE}`);
+    const type = { 'content-type': 'application/json' };
+    const { status, json } = await post(`\ufeff${NOTE}`, type);
     const detail =
       'The body is not valid JSON at line 1, column 1: expected a value, found a byte order mark.';
     assert.deepEqual([status, json.detail], [400, detail]);
-    assert.equal((await post(`\ufeff`)).json.detail, detail);
+    assert.equal((await post(`\ufeff`, type)).json.detail, detail);
   });
 
   await t.test('JSON: nothing is converted to a string', async () => {

@@ -143,7 +143,7 @@ for (const collection of COLLECTIONS) {
           json.detail,
           /Lines of JSON, one record in each, are application\/x-ndjson\.$/,
         );
-        assert.equal(headers.accept, `application/json, ${TYPE}`);
+        assert.ok(headers.accept?.startsWith(`application/json, ${TYPE}`));
       }
       assert.equal((await post(line('x'), { 'content-encoding': 'gzip' })).status, 415);
       // As JSON, two lines are no JSON text.

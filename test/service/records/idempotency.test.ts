@@ -215,7 +215,7 @@ test('idempotency: only a success is recorded', async (t) => {
   const create = (parts: RequestParts, path = '/notes/1/comments') =>
     own.request('POST', path, keyed(key, parts));
   const comment = { json: { body: 'b' } };
-  const type = { 'content-type': 'text/plain' };
+  const type = { 'content-type': 'text/xml' };
   const failures: [status: number, parts: RequestParts][] = [
     [404, comment],
     [404, asLines({ body: 'b' })],

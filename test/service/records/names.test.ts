@@ -160,7 +160,7 @@ test('names: other faults of a request come first, missing records after', async
   for (const [request, status, parts] of [
     ['GET /nowhere?zzz', 404, {}],
     ['PATCH /notes?zzz', 405, { json: { zzz: 1 } }],
-    ['POST /notes?zzz', 415, { body: '{"zzz":1}', headers: { 'content-type': 'text/plain' } }],
+    ['POST /notes?zzz', 415, { body: '{"zzz":1}', headers: { 'content-type': 'text/xml' } }],
     ['POST /notes?zzz', 413, { json: { zzz: 'x'.repeat(20_000_000) } }],
     ['POST /notes?zzz', 400, { body: '{"zzz":' }],
     ['GET /notes?zzz=%ff', 400, {}],

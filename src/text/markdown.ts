@@ -1,0 +1,13 @@
+// The texts that stand for notes and comments.
+import type { Members } from '../resources/resource.ts';
+
+/** Returns a note in Markdown, which `noteIn` reads as the same note. */
+export function markdownOf({ title, body }: Members): string {
+  return `# ${String(title).replace(/\r\n|\r|\n/g, ' ')}\n\n${body}`;
+}
+
+/** Returns the body as a text. Readers drop a byte order mark at its start, so it needs another. */
+export function plainTextOf({ body }: Members): string {
+  const text = String(body);
+  return text.startsWith('\ufeff') ? `\ufeff${text}` : text;
+}
