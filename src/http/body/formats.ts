@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { MIMEType } from 'node:util';
 import { Problem } from '../problem.ts';
-import { parseJson } from './json.ts';
+import { decode, parseJson } from './json.ts';
 import { placeAfter } from './json-fault.ts';
 import { JSON_LINES } from './media-type.ts';
 
@@ -30,7 +30,7 @@ export function isText(format: string): format is TextType {
 }
 
 /** Says how to send a text, as another sentence; '' if none of the types is that of a text. */
-export function textHint(types: readonly string[]): string {
+function textHint(types: readonly string[]): string {
   const texts = types.filter(isText).join(' or ');
   const curl = "-H 'content-type: text/plain' --data-binary DATA";
   return texts && ` A text must be in UTF-8, with content-type: ${texts} (with curl: ${curl}).`;
@@ -80,6 +80,19 @@ function unsupported(detail: string, types: readonly string[]): Problem {
   // RFC 5789, section 3.1.
   if (types.includes(MERGE_PATCH)) headers.push('accept-patch', accepted);
   return new Problem('unsupported-media-type', detail, { headers });
+}
+
+/** Parses a body that is JSON or a text. Throws 400. */
+export function parseWhole(
+  bytes: Buffer,
+  format: BodyFormat,
+  { headers }: IncomingMessage,
+  accepted?: BodyFormats,
+): unknown {
+  // A byte order mark is no part of a text.
+  if (isText(format)) return decode(bytes).replace(/^\ufeff/, '');
+  const hint = headers['content-type'] === undefined && accepted ? textHint(accepted.types) : '';
+  return parseJson(bytes, undefined, undefined, hint);
 }
 
 /** Parses the lines that are not blank, at most one more than `maxLines`. Rejects with 400. */

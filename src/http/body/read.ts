@@ -6,8 +6,7 @@ import { DISPATCH_LIMITS } from '../limits.ts';
 import { ClientGone, Problem } from '../problem.ts';
 import type { Route } from '../route.ts';
 import { Turns } from '../turns.ts';
-import { type BodyFormats, formatOf, isText, parseLines, textHint } from './formats.ts';
-import { decode, parseJson } from './json.ts';
+import { type BodyFormats, formatOf, parseLines, parseWhole } from './formats.ts';
 
 /** This many chunks are joined into one: each keeps the buffer of a network read in memory. */
 const MAX_CHUNKS = 256;
@@ -53,7 +52,7 @@ export class BodyReader {
         return this.#read(exchange);
       case 'small':
         exchange.bytes = this.#take(exchange);
-        exchange.body = parseWhole(exchange, accepts);
+        exchange.body = parseWhole(exchange.bytes, exchange.format, message, accepts);
         return undefined;
       case 'large':
         return accepts && this.#parse(exchange, accepts);
@@ -100,15 +99,8 @@ export class BodyReader {
     exchange.body =
       exchange.format === 'lines'
         ? await parseLines(bytes, accepts, DISPATCH_LIMITS.largeBodyBytes, pause)
-        : parseWhole(exchange, accepts);
+        : parseWhole(bytes, exchange.format, exchange.message, accepts);
   }
-}
-
-function parseWhole({ bytes, format, headers }: Exchange, accepts?: BodyFormats): unknown {
-  // A byte order mark is no part of a text.
-  if (isText(format)) return decode(bytes).replace(/^\ufeff/, '');
-  const hint = headers['content-type'] === undefined && accepts ? textHint(accepts.types) : '';
-  return parseJson(bytes, undefined, undefined, hint);
 }
 
 /** A body is left to Node, read to its end, parsed at once, or parsed later and in turn. */
