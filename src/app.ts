@@ -170,19 +170,17 @@ function addFeatures(
     meters,
     isStopping,
   };
-  const searched = search(core);
-  const listed = lists(core, searched.indexes);
   features.push(
     demonstrations(options.maxThreads),
     health(core),
     retries(),
-    listed,
-    records(core, listed.readChosen, texts()),
+    search(core),
     tags(core),
     edits(core),
-    searched,
     changes(core),
   );
+  const listed = lists(core, features);
+  features.push(listed, records(core, listed.readChosen, texts()));
   observers.push(...features.flatMap(({ commits = [] }) => commits));
 }
 

@@ -4,6 +4,7 @@ import type { Ending, Sender } from './http/exchange.ts';
 import type { Bases } from './http/paths.ts';
 import type { Problem } from './http/problem.ts';
 import type { Route } from './http/route.ts';
+import type { ListExtension } from './list-extension.ts';
 import type { BatchMeter } from './storage/batcher.ts';
 import type { Database } from './storage/database.ts';
 import type { CommitObserver, Memory, Write } from './storage/writer.ts';
@@ -30,6 +31,7 @@ export type Series = Record<string, number>;
 export interface Feature {
   /** Returns its routes, when the URLs of the service are known. */
   readonly routes?: (bases: Bases) => readonly Route[];
+  readonly inLists?: ListExtension;
   /** What keeps records and pages. Of it and the next two members, one feature gives each. */
   readonly memory?: Memory;
   /** Calls `answer` at once. No request can arrive while it runs. */

@@ -1,5 +1,5 @@
 // The log of changes, as clients follow it: what has changed after a cursor.
-import { membersIn, membersSql } from '../records/members.ts';
+import { membersSql, ownMembers } from '../records/members.ts';
 import { type Resource, typeOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';
@@ -106,7 +106,7 @@ function idMembersSql({ owner, idParameter }: Resource): string {
 
 /** Returns the SQL of a page of the log, which ends early if its records become too large. */
 function changesSql(withRecords: boolean, fields: readonly string[]): string {
-  const membersOf = (resource: Resource) => membersIn(resource, { fields, include: [] });
+  const membersOf = (resource: Resource) => ownMembers(resource, fields);
   const sizeSql = ofRecordSql((resource) => {
     const texts = membersOf(resource).filter(({ name }) => resource.fields[name]?.type === 'text');
     return ['0', ...texts.map(({ name }) => `octet_length(${name})`)].join(' + ');

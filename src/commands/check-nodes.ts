@@ -1,5 +1,6 @@
 // The command `check` for a cluster: compares the data of the nodes with each other.
 import { passwordOf, type StorageOptions } from '../open.ts';
+import { isOnPage, LOWEST, pagesOf, type RowRange } from '../pages.ts';
 import { keysOf, type Relation, rowColumnsOf, typeOf } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
 import type { ParsedCluster } from '../rqlite/address.ts';
@@ -8,7 +9,6 @@ import { Cluster } from '../rqlite/cluster.ts';
 import { toStep } from '../rqlite/engine.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGE_COLUMNS } from '../storage/numbers.ts';
-import { isOnPage, LOWEST, pagesOf, type RowRange } from './pages.ts';
 
 const MAX_FAULTS = 25;
 

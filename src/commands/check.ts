@@ -7,7 +7,7 @@ import {
   referencesOf,
   typeOf,
 } from '../resources/resource.ts';
-import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
+import { RELATIONS } from '../resources/resources.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
 import {
@@ -17,8 +17,8 @@ import {
   UNFINISHED_IMPORT,
 } from '../storage/schema/migrations.ts';
 import { STEPS } from '../storage/schema/steps.ts';
-import { findWordFaults } from './check-words.ts';
 import { isAtRest, openToInspect } from './existing.ts';
+import { INDEXES } from './indexes.ts';
 
 const MAX_FAULTS = 25;
 
@@ -84,8 +84,8 @@ async function findIndexFaults(source: Source): Promise<string[]> {
   // One snapshot, because the service may index meanwhile.
   await source.read({ sql: 'BEGIN' });
   const faults: string[] = [];
-  for (const resource of SEARCHABLE)
-    faults.push(...(await findWordFaults(source, resource, MAX_FAULTS).catch(reportError)));
+  for (const index of INDEXES)
+    faults.push(...(await index.findFaults(source, MAX_FAULTS).catch(reportError)));
   await source.read({ sql: 'ROLLBACK' }).catch(() => {});
   return faults;
 }

@@ -4,10 +4,10 @@
 import { recordCheck } from '../contract/violations.ts';
 import { parseJson } from '../http/body/json.ts';
 import { columnAfter } from '../http/body/json-fault.ts';
+import { type NumbersByTable, totalOf } from '../pages.ts';
 import { type Relation, rowColumnsOf, typeOf, valuesOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { CHANGES } from '../storage/numbers.ts';
-import { type NumbersByTable, totalOf } from './pages.ts';
 
 /** The content of the first line. */
 export interface Head {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCluster, type StorageOptions } from '../open.ts';
+import { countsOf, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from '../pages.ts';
 import { membersSql, ownMembers } from '../records/members.ts';
 import { keysOf, type Relation, typeOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
@@ -11,7 +12,6 @@ import { timeSql } from '../storage/numbers.ts';
 import { unusable } from '../storage/sqlite/unusable.ts';
 import { openShared } from './existing.ts';
 import { endLine, headLine } from './export-format.ts';
-import { countsOf, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
 import { createProgress, formatNumber, type Screen } from './progress.ts';
 import { writeWhole } from './whole-file.ts';
 

@@ -2,17 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { openStorage, type StorageOptions } from '../open.ts';
+import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from '../pages.ts';
 import { keysOf, type Relation } from '../resources/resource.ts';
-import { RELATIONS, RESOURCES, SEARCHABLE } from '../resources/resources.ts';
+import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
-import { EMPTY_LOG, LAST_NUMBER, renewGeneration } from '../storage/numbers.ts';
+import { EMPTY_LOG, renewGeneration } from '../storage/numbers.ts';
 import { IMPORT_MARK, storedSchema, UNFINISHED_IMPORT } from '../storage/schema/migrations.ts';
 import { queryForUniqueness } from './check.ts';
-import { wordsInsertion } from './check-words.ts';
 import { formatCounts } from './export.ts';
 import type { Head } from './export-format.ts';
 import { ExportReader, type FoundRecord } from './export-reader.ts';
-import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from './pages.ts';
+import { INDEXES } from './indexes.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 
 /** The statements that mark a database. They fail if there is a mark, or any id was assigned. */
@@ -64,9 +64,7 @@ export async function load(
   const [fault] = await target.read({ sql: queryForUniqueness(RESOURCES) });
   if (fault) throw new Error(Object.values(fault).join());
   const raised = raiseLastIds(head.lastIds);
-  const indexed = SEARCHABLE.map(({ search: { position } }) => ({
-    sql: `UPDATE ${position} SET number = ${LAST_NUMBER}, id = NULL`,
-  }));
+  const indexed = INDEXES.flatMap(({ finish }) => finish.map((sql) => ({ sql })));
   const ending = [...raised, ...indexed, REMOVE_MARK, EMPTY_LOG, renewGeneration()];
   await target.transact(randomUUID(), ending);
 }
@@ -78,8 +76,8 @@ async function store(
   records: readonly FoundRecord[],
 ): Promise<void> {
   const rows = records.map(({ values }) => values);
-  const indexed = SEARCHABLE.filter((each) => each === relation);
-  const words = indexed.map((each) => wordsInsertion(each, each.search.table, rows));
+  const indexed = INDEXES.filter(({ resource }) => resource === relation);
+  const words = indexed.map((index) => index.insertion(rows));
   try {
     await target.transact(randomUUID(), [insertion(relation, rows), ...words]);
   } catch (error) {
@@ -113,10 +111,7 @@ async function empty(target: Database): Promise<void> {
       await target.transact(randomUUID(), [page, EMPTY_LOG]);
     }
   }
-  for (const { search } of SEARCHABLE) {
-    const sql = `INSERT INTO ${search.table} (${search.table}) VALUES ('delete-all')`;
-    await target.transact(randomUUID(), [{ sql }]);
-  }
+  for (const { empty: sql } of INDEXES) await target.transact(randomUUID(), [{ sql }]);
   await target.transact(randomUUID(), [{ sql: 'DELETE FROM sqlite_sequence' }]);
 }
 

@@ -1,14 +1,13 @@
 // The command `check --repair`: rebuilds the search indexes and block counters from the records.
+import { pagesOf, rowsOn } from '../pages.ts';
 import { BLOCK_BITS, type Relation } from '../resources/resource.ts';
-import { RELATIONS, SEARCHABLE } from '../resources/resources.ts';
+import { RELATIONS } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
-import { LAST_NUMBER } from '../storage/numbers.ts';
 import { storedSchema } from '../storage/schema/migrations.ts';
 import { reasonOf } from '../storage/sqlite/unusable.ts';
 import { blockCountsOf, findFaults, namesMissingIn } from './check.ts';
-import { indexPage } from './check-words.ts';
 import { openAlone } from './existing.ts';
-import { pagesOf } from './pages.ts';
+import { INDEXES } from './indexes.ts';
 
 /** Resolves with a line for each part; rejects, and changes nothing, if the file is not usable. */
 export async function repairFile(path: string): Promise<string[]> {
@@ -42,20 +41,13 @@ async function runAll({ read }: Source, statements: readonly string[]): Promise<
 }
 
 async function rebuildIndexes(file: Source): Promise<void> {
-  for (const { search } of SEARCHABLE) {
-    const { table, position } = search;
-    await runAll(file, [
-      `INSERT INTO ${table} (${table}) VALUES ('delete-all')`,
-      `DELETE FROM ${position}`,
-      `INSERT INTO ${position} (number) VALUES (${LAST_NUMBER})`,
-    ]);
-  }
+  for (const { empty, finish } of INDEXES) await runAll(file, [empty, ...finish]);
   // Not earlier, because this check also finds a malformed index, which is no longer there.
   const [fault] = await findFaults(file, 'PRAGMA integrity_check(1)');
   if (fault !== undefined) throw new Error(`it is damaged (${fault}); restore a backup`);
-  for (const resource of SEARCHABLE)
+  for (const { resource, insertion } of INDEXES)
     for await (const page of pagesOf(file, resource))
-      await indexPage(file, resource, resource.search.table, page);
+      await file.read(insertion(await rowsOn(file, resource, page)));
 }
 
 function rebuildCounters(relation: Relation): string[] {

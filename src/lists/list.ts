@@ -1,18 +1,10 @@
 // Where the records of a list come from in SQL: the source of a filter, or a walk of all.
 
+import type { Filter, Key, Order } from '../list-extension.ts';
 import { ownerExistsSql } from '../records/text.ts';
-import { counterpartOf } from '../resources/note-tags.ts';
 import type { Resource } from '../resources/resource.ts';
-import {
-  blocksBy,
-  type Counts,
-  indexBy,
-  type Key,
-  TimeBlocks,
-  totalSql,
-  type UsedFilter,
-} from './blocks.ts';
-import { type Filter, filtersOf } from './filters.ts';
+import { blocksBy, type Counts, indexBy, TimeBlocks, totalSql, type UsedFilter } from './blocks.ts';
+import type { ListParts } from './parts.ts';
 import type { Shape } from './request.ts';
 
 /** Records of a list, perhaps walked block by block. */
@@ -51,8 +43,10 @@ export const SORT_LIMITS = { id: 16_384, number: 16_384 };
 
 /** The records of the list of one request. */
 export class List {
+  readonly parts: ListParts;
   readonly resource: Resource;
   readonly shape: Shape;
+  readonly order: Order;
   readonly #index: number;
   readonly #suffix: string;
   readonly #key: Key;
@@ -68,14 +62,17 @@ export class List {
    * `index` is that of the request in the parameter of the statement. With `isByTimes`, times find
    * the records, even if another filter can.
    */
-  constructor(resource: Resource, shape: Shape, index: number, isByTimes = false) {
+  constructor(parts: ListParts, shape: Shape, index: number, isByTimes = false) {
+    const { resource, filters, orders } = parts;
+    this.parts = parts;
     this.resource = resource;
+    this.order = orders[shape.order] ?? {};
     this.shape = shape;
     this.#index = index;
     this.#suffix = isByTimes ? `by_times_${index}` : `${index}`;
     // The key of a single record makes its tag.
-    this.#key = shape.order.endsWith('id') && !shape.isOne ? 'id' : 'number';
-    this.#filters = Object.entries(filtersOf(resource))
+    this.#key = this.order.key === 'id' && !shape.isOne ? 'id' : 'number';
+    this.#filters = Object.entries(filters)
       .filter(([name]) => shape.filters.includes(name))
       .map(([name, filter]) => ({
         ...filter,
@@ -88,7 +85,12 @@ export class List {
     this.#counts = this.#findCounts(timed.length);
     const { condition, source } = this.#finder ?? {};
     if (condition && source?.counts && timed.length > 0)
-      this.#byTimes = new List(resource, shape, index, true);
+      this.#byTimes = new List(parts, shape, index, true);
+  }
+
+  /** The index that finds the records, if one does. */
+  get index(): Filter['index'] {
+    return this.#finder?.index;
   }
 
   /** Returns the SQL of a value of the request. */
@@ -103,7 +105,7 @@ export class List {
     if (!source || !sql) return this.#walk(this.#blocks?.key);
     const from = `${source.table} CROSS JOIN ${table} ON ${table}.id = ${source.id}`;
     const where = [source.where(sql), ...this.#conditions(source.id, this.#finder)].join(' AND ');
-    const readsRecord = this.#filters.some((filter) => filter.readsRecord);
+    const readsRecord = [...this.#filters, this.order].some((each) => each.readsRecord);
     return { from, ids: readsRecord ? from : source.table, id: source.id, where };
   }
 
@@ -135,7 +137,7 @@ export class List {
 
   /** Returns the named queries: counts, the name of the query that is chosen, and all of these. */
   queries(): string[] {
-    const queries = this.shape.order === 'rank' ? [] : this.each();
+    const queries = !this.order.key ? [] : this.each();
     const counts = [
       ...this.#countQueries(),
       ...(this.#byTimes ? this.#byTimes.#countQueries() : []),
@@ -167,8 +169,8 @@ export class List {
   /** Returns the SQL of whether the record that the list belongs to exists. */
   exists(): string {
     const owner = this.value('owner');
-    const other = this.shape.isOfCounterpart && counterpartOf(this.resource);
-    if (!other) return ownerExistsSql(this.resource, owner);
+    const other = this.parts.counterpart;
+    if (!this.shape.isOfCounterpart || !other) return ownerExistsSql(this.resource, owner);
     return `EXISTS (SELECT 1 FROM ${other.table} WHERE id = ${owner})`;
   }
 

@@ -1,8 +1,6 @@
 // Reads the pages of lists; requests that arrive while a page is being read share one statement.
 
 import { NEVER } from '../records/condition.ts';
-import type { Resource } from '../resources/resource.ts';
-import type { SearchIndex } from '../search/search-index.ts';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from '../storage/batcher.ts';
 import {
   AnswerTooLarge,
@@ -12,7 +10,7 @@ import {
   type Statement,
 } from '../storage/database.ts';
 import { type Memory, NO_MEMORY } from '../storage/writer.ts';
-import { filtersOf } from './filters.ts';
+import type { ListParts } from './parts.ts';
 import { type PageRequest, type Shape, shapeOf, valuesIn } from './request.ts';
 import { SLOW_READ_LIMITS, SlowReads } from './slow-reads.ts';
 import { listSql } from './sql.ts';
@@ -22,15 +20,15 @@ export interface Page {
   readonly tag: string;
   /**
    * The records as a text, or the bytes of each if the page is large; undefined if the tag is
-   * known. If snippets are included, line breaks separate the records instead of commas, and the
-   * texts that a record lacks follow it as JSON after a tab.
+   * known. If members are still to be made, line breaks separate the records instead of commas,
+   * and the texts that a record lacks follow it as JSON after a tab.
    */
   readonly items: string | readonly Buffer[] | undefined;
   /** The number of records in the whole list, if there are `items`. */
   readonly total: number;
   /** The keys at the ends of the page; undefined where no record lies beyond. */
   readonly keys?: { readonly low: number | undefined; readonly high: number | undefined };
-  /** Whether the search index lacked the last change. */
+  /** Whether the index that found the records lacked the last change. */
   readonly isStale?: boolean;
   /** The revision of the database that the page is of; undefined if it must not be kept. */
   readonly revision: string | undefined;
@@ -52,37 +50,29 @@ const MAX_STATEMENTS = 100;
 
 type Item = { readonly request: PageRequest; readonly shape: Shape; readonly name: string };
 
-/** What the pages of a resource work with besides its database. */
-interface PagesOptions {
-  readonly meter?: BatchMeter | undefined;
-  readonly index?: Pick<SearchIndex, 'catchUp'> | undefined;
-  /** Gives the revisions of pages. */
-  readonly memory?: Memory;
-  /** Runs the pages whose time grows with the data. */
-  readonly slow?: SlowReads;
-}
-
 /** The pages of the lists of one resource. */
 export class Pages {
-  readonly #resource: Resource;
+  readonly parts: ListParts;
   readonly #database: Database;
-  readonly #filters: ReturnType<typeof filtersOf>;
-  readonly #index: PagesOptions['index'];
+  /** The names of the filters whose index must have caught up. */
+  readonly #indexed: readonly string[];
   readonly #memory: Memory;
   readonly #slow: SlowReads;
   readonly #quick: Batcher<Item, Page | undefined>;
   readonly #large: Batcher<Item, Page | undefined>;
   readonly #statements = new Map<string, string>();
 
+  /** `slow` runs the pages whose time grows with the data. */
   constructor(
-    resource: Resource,
+    parts: ListParts,
     database: Database,
-    { meter, index, memory = NO_MEMORY, slow = new SlowReads(meter) }: PagesOptions = {},
+    memory: Memory = NO_MEMORY,
+    meter?: BatchMeter,
+    slow = new SlowReads(meter),
   ) {
-    this.#resource = resource;
+    this.parts = parts;
     this.#database = database;
-    this.#filters = filtersOf(resource);
-    this.#index = index;
+    this.#indexed = Object.keys(parts.filters).filter((name) => parts.filters[name]?.index);
     this.#memory = memory;
     this.#slow = slow;
     // Until the size of the records is known, each page is read alone.
@@ -106,12 +96,14 @@ export class Pages {
     });
   }
 
-  /** Undefined without the owner. Rejects with IndexBehind if a search would wait too long. */
+  /** Undefined without the owner. Rejects as an index does that cannot catch up in time. */
   async read(request: PageRequest): Promise<Page | undefined> {
-    if (!this.#index || request.filters?.match === undefined) return this.#read(request);
+    const name = this.#indexed.find((each) => request.filters?.[each] !== undefined);
+    const index = name && this.parts.filters[name]?.index;
+    if (!index) return this.#read(request);
     const sinceMs = performance.now();
     for (let reads = 1; ; reads += 1) {
-      await this.#index.catchUp();
+      await index.catchUp();
       const page = await this.#read({ ...request, sinceMs });
       // Otherwise, a write has come in between: words and records may differ.
       const isLate = performance.now() > sinceMs + SLOW_READ_LIMITS.waitMs;
@@ -130,7 +122,7 @@ export class Pages {
   }
 
   #readAs(request: PageRequest, isLarge: boolean): Promise<Page | undefined> {
-    const shape = shapeOf(request, isLarge);
+    const shape = shapeOf(request, this.parts.orders, isLarge);
     const item = { request, shape, name: JSON.stringify(shape) };
     if (!this.#isSlow(shape)) return (isLarge ? this.#large : this.#quick).submit(item);
     const read = async () => {
@@ -141,8 +133,9 @@ export class Pages {
     return this.#slow.run(read, request.requester, request.sinceMs);
   }
 
-  #isSlow({ filters, order }: Shape): boolean {
-    return filters.some((name) => this.#filters[name]?.isSlow(order));
+  #isSlow({ filters, order: name }: Shape): boolean {
+    const order = this.parts.orders[name] ?? {};
+    return !order.key || filters.some((each) => this.parts.filters[each]?.isSlow(order));
   }
 
   /** Resolves with the pages; sets `limits.batchSize` by the size of their records. */
@@ -199,7 +192,7 @@ export class Pages {
     const known = this.#statements.get(key);
     if (known) return known;
     if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
-    const sql = listSql(this.#resource, shape, size, isConditional);
+    const sql = listSql(this.parts, shape, size, isConditional);
     this.#statements.set(key, sql);
     return sql;
   }

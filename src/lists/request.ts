@@ -1,9 +1,7 @@
 // What can be asked of a list: which records it contains, in which order, and which page of it.
 import { type Condition, NEVER } from '../records/condition.ts';
+import type { ListParts } from './parts.ts';
 import type { Requester } from './slow-reads.ts';
-
-/** The orders of lists; `updated` is the order of the last changes, `rank` that of a search. */
-export type Order = 'id' | '-id' | 'updated' | '-updated' | 'rank';
 
 /** A page of a list. A page at a key, given by `after` or `before`, has no offset. */
 export interface PageRequest {
@@ -12,11 +10,11 @@ export interface PageRequest {
   /** An id or, in an order by changes, a number. */
   readonly after?: number | undefined;
   readonly before?: number | undefined;
-  /** Default: id. A search by rank has no keys. */
-  readonly order?: Order;
+  /** The name of an order in {@link ListParts}. Default: id. */
+  readonly order?: string;
   readonly owner?: number | undefined;
   readonly id?: number | undefined;
-  /** The values of filters, by their names in `filtersOf`. */
+  /** The values of filters, by their names in {@link ListParts}. */
   readonly filters?: Readonly<Record<string, unknown>>;
   /** Whether the owner is a tag of the notes in the list, or a note with the tags in it. */
   readonly isOfCounterpart?: boolean;
@@ -50,9 +48,13 @@ export interface Shape
 }
 
 /** Returns the shape of a request. Two requests with the same JSON text of it share statements. */
-export function shapeOf(request: PageRequest, isLarge: boolean): Shape {
+export function shapeOf(
+  request: PageRequest,
+  orders: ListParts['orders'],
+  isLarge: boolean,
+): Shape {
   const { order = 'id', after, before, offset = 0, filters = {} } = request;
-  const isDeep = order !== 'rank' && offset >= DEEP_OFFSET;
+  const isDeep = orders[order]?.key && offset >= DEEP_OFFSET;
   const byOffset = isDeep ? 'deep' : 'offset';
   const byKey = after === undefined ? 'before' : 'after';
   return {

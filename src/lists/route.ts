@@ -4,21 +4,16 @@ import { type Bases, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import { checkRead, knownCondition, stateHeaders } from '../records/preconditions.ts';
-import { counterpartOf } from '../resources/note-tags.ts';
-import { type Resource, searchedFieldsOf } from '../resources/resource.ts';
-import type { Query } from '../search/query.ts';
-import { snippetEnds } from '../search/snippets.ts';
 import { type Memory, PAGES } from '../storage/writer.ts';
-import { type Filter, filtersOf, filterValues } from './filters.ts';
 import type { Page, Pages } from './pages.ts';
-import { checkListQuery, type ListQuery, linkHeader, orderOf, queryOf } from './query.ts';
+import { filterValues, type ListParts, madeIn, orderOf } from './parts.ts';
+import { checkListQuery, type ListQuery, linkHeader } from './query.ts';
 import type { PageRequest } from './request.ts';
 
 type ListInput = Input<ListQuery & Ids, unknown>;
 
-/** A resource, and what the routes of its lists work with. */
+/** The lists of a resource, and what their routes work with. */
 export interface Listed {
-  readonly resource: Resource;
   readonly pages: Pages;
   readonly memory: Memory;
   readonly bases: Bases;
@@ -26,7 +21,7 @@ export interface Listed {
 
 /** Returns the routes of all lists of a resource. */
 export function listRoutes(listed: Listed): Route[] {
-  const { resource } = listed;
+  const { resource, counterpart: other } = listed.pages.parts;
   const lists = new Lists(listed);
   const all = endpoint('GET', resource.path, (input: ListInput) => {
     const { owner } = resource;
@@ -35,7 +30,6 @@ export function listRoutes(listed: Listed): Route[] {
     const { label } = owner?.resource ?? resource;
     return lists.answer(input, path, { owner: ownerId, label });
   });
-  const other = counterpartOf(resource);
   if (!other) return [all];
   const template = `${other.path}/{${other.idParameter}}${resource.path}`;
   const ofCounterpart = endpoint('GET', template, (input: ListInput) => {
@@ -62,20 +56,11 @@ interface ListText {
   readonly link: readonly string[];
 }
 
-/** The page that a request asks for. */
-interface Wanted extends PageRequest {
-  readonly search: Query | undefined;
-  /** The parameters as they were sent. */
-  readonly sent: URLSearchParams;
-}
-
 class Lists {
   readonly #listed: Listed;
-  readonly #filters: Readonly<Record<string, Filter>>;
 
   constructor(listed: Listed) {
     this.#listed = listed;
-    this.#filters = filtersOf(listed.resource);
   }
 
   answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
@@ -86,66 +71,55 @@ class Lists {
   }
 
   async #read(input: ListInput, path: string, scope: Scope, name: string): Promise<Reply> {
-    const wanted = this.#parse(input, scope);
-    const page = await this.#listed.pages.read(wanted);
-    if (!page) throw notFound(scope.label, input.call.pathValues[0]);
-    const list = await this.#render(input, path, wanted, page);
-    this.#listed.memory.keep(page.revision, PAGES, [[name, list]]);
-    return replyWith(list, input);
-  }
-
-  /** Throws 422. */
-  #parse({ parameters, headers, call }: ListInput, scope: Scope): Wanted {
-    const sent = new URLSearchParams(call.query);
-    checkListQuery(parameters, sent);
+    const { pages, memory } = this.#listed;
+    const { parameters, headers, call } = input;
     const { limit, offset, after, before, fields = [], include = [] } = parameters;
-    const search = queryOf(parameters);
-    return {
+    const sent = new URLSearchParams(call.query);
+    checkListQuery(pages.parts, parameters, sent);
+    const page = await pages.read({
       ...scope,
       limit,
       offset,
       after,
       before,
-      order: orderOf(parameters),
-      filters: this.#filtersIn(parameters, scope, search?.match),
+      order: orderOf(pages.parts, parameters),
+      filters: this.#filtersIn(parameters, scope),
       fields,
       include,
       known: knownCondition(headers),
       check: () => call.ensureSendable(),
       reserve: () => call.reserveLarge(),
       requester: call,
-      search,
-      sent,
-    };
+    });
+    if (!page) throw notFound(scope.label, call.pathValues[0]);
+    const list = await this.#render(input, path, sent, page);
+    memory.keep(page.revision, PAGES, [[name, list]]);
+    return replyWith(list, input);
   }
 
-  async #render(input: ListInput, path: string, wanted: Wanted, page: Page): Promise<ListText> {
+  async #render(input: ListInput, path: string, sent: URLSearchParams, page: Page) {
     const { tag, total, items } = page;
     if (items === undefined) return { tag, text: undefined, link: [] };
-    const { limit, offset, after, before, search, include } = wanted;
+    const { parts } = this.#listed.pages;
+    const { limit, offset, after, before } = input.parameters;
     const position = after === undefined && before === undefined ? `"offset":${offset},` : '';
     const end = `],"limit":${limit},${position}"total":${total}}`;
     const url = `${this.#listed.bases.baseUrl}${path}`;
-    const link = linkHeader(url, wanted.sent, input.parameters, page);
-    const names = searchedFieldsOf(this.#listed.resource);
-    const ends =
-      search && include?.includes('snippet')
-        ? await snippetEnds(linesOf(items), names, search, () => input.call.ensureSendable())
-        : undefined;
+    const link = linkHeader(url, parts, input.parameters, sent, page);
+    const ends = await endsOf(items, parts, input);
     return typeof items === 'string'
       ? { tag, text: `{"items":[${withEnds(items, ends)}${end}`, link }
       : { tag, text: undefined, large: largeBody(items, ends, end), link };
   }
 
   /** Returns the values of the filters; a list of notes of a tag, or of its tags, has one more. */
-  #filtersIn(given: ListInput['parameters'], { owner, isOfCounterpart }: Scope, match?: string) {
-    const parameters: Readonly<Record<string, unknown>> = { ...given, match };
-    const other = isOfCounterpart && counterpartOf(this.#listed.resource);
-    if (!other) return filterValues(this.#filters, parameters);
+  #filtersIn(parameters: ListInput['parameters'], { owner, isOfCounterpart }: Scope) {
+    const { filters, counterpart: other } = this.#listed.pages.parts;
+    if (!isOfCounterpart || !other) return filterValues(filters, parameters);
     // The path has the same parameter, unless the query has it.
     const sent = parameters[other.idParameter];
     const ids = [owner, ...(Array.isArray(sent) ? sent : [])];
-    return filterValues(this.#filters, { ...parameters, [other.idParameter]: ids });
+    return filterValues(filters, { ...parameters, [other.idParameter]: ids });
   }
 }
 
@@ -154,9 +128,32 @@ function replyWith({ tag, text, large, link }: ListText, { headers }: ListInput)
   return checkRead(headers, tag) ?? jsonReply(200, body, [...stateHeaders(tag), ...link]);
 }
 
+/** Resolves with the new ends of the records, if members are made of them after the read. */
+async function endsOf(
+  items: NonNullable<Page['items']>,
+  parts: ListParts,
+  { parameters, call }: ListInput,
+): Promise<readonly string[] | undefined> {
+  const made = madeIn(parts, parameters.include ?? []);
+  if (made.length === 0) return undefined;
+  const records = linesOf(items).map(textsIn);
+  let ends = records.map(() => '');
+  for (const [name, { make }] of made) {
+    const values = await make(records, parameters, () => call.ensureSendable());
+    ends = ends.map((end, index) => `${end},"${name}":${values[index]}`);
+  }
+  return ends.map((end) => `${end}}`);
+}
+
 function linesOf(items: string | readonly Buffer[]): readonly (string | Buffer)[] {
   if (typeof items !== 'string') return items;
   return items === '' ? [] : items.split('\n');
+}
+
+/** Returns the texts after a record, or the whole record, which has them. */
+function textsIn(record: string | Buffer): string | Buffer {
+  const start = record.indexOf('\t') + 1;
+  return typeof record === 'string' ? record.slice(start) : record.subarray(start);
 }
 
 /** Returns the records in the lines of a text with other ends; the text itself without ends. */

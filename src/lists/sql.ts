@@ -1,31 +1,30 @@
 // The pages of lists in SQL, for several requests in one statement.
 
 import { satisfiesSql } from '../records/condition.ts';
-import { type Member, membersIn, membersSql } from '../records/members.ts';
-import {
-  BLOCK_BITS,
-  type Resource,
-  type SearchTables,
-  searchedFieldsOf,
-} from '../resources/resource.ts';
+import { type Member, membersSql, ownMembers } from '../records/members.ts';
+import { BLOCK_BITS } from '../resources/resource.ts';
 import { LAST_NUMBER, listTagSql, tagSql } from '../storage/numbers.ts';
 import { totalSql } from './blocks.ts';
 import { EVERYTHING, List, type RecordQuery } from './list.ts';
+import { type ListParts, madeIn, membersIn } from './parts.ts';
 import { MAX_KEY, type Shape } from './request.ts';
 
 /** Returns the SQL of `count` pages; in a row, `request` is the index of its request. */
 export function listSql(
-  resource: Resource,
+  parts: ListParts,
   shape: Shape,
   count: number,
   isConditional: boolean,
 ): string {
   const pages = Array.from({ length: count }, (_, index) => {
-    return new PageSql(new List(resource, shape, index), index, isConditional);
+    return new PageSql(new List(parts, shape, index), index, isConditional);
   });
-  const everything = totalSql({ table: resource.blocks, where: 'TRUE' });
+  const everything = totalSql({ table: parts.resource.blocks, where: 'TRUE' });
+  // The tag of an index names the last change in it, so it never stands for a later state.
+  const { index } = new List(parts, shape, 0);
+  const state = index?.state ?? `SELECT ${listTagSql(LAST_NUMBER)}, 1`;
   const queries = [
-    `state (tag, is_current) AS MATERIALIZED (${stateQuery(resource, shape)})`,
+    `state (tag, is_current) AS MATERIALIZED (${state})`,
     `${EVERYTHING} (total) AS MATERIALIZED (${everything})`,
     ...pages.flatMap((page) => page.queries()),
   ];
@@ -33,19 +32,13 @@ export function listSql(
   return `WITH ${queries.join(',\n')}\n${rows}`.replaceAll(/\s*\n\s*/g, '\n');
 }
 
-/** The tag of a search names the last change in the index, so it never stands for a later state. */
-function stateQuery(resource: Resource, { filters }: Shape): string {
-  if (!filters.includes('match')) return `SELECT ${listTagSql(LAST_NUMBER)}, 1`;
-  const { position } = searchOf(resource);
-  const number = 'iif(id IS NULL, number, 0)';
-  return `SELECT ${listTagSql(number)}, ${number} = ${LAST_NUMBER} FROM ${position}`;
-}
-
 class PageSql {
   readonly #list: List;
   readonly #index: number;
   readonly #members: readonly Member[];
-  /** The texts for snippets, if records do not have them themselves. */
+  /** Whether members are made of the records after the read. */
+  readonly #isUnfinished: boolean;
+  /** The texts of which they are made, if records do not have them themselves. */
   readonly #added: readonly Member[] | undefined;
   /** Whether the client has this state already, so that the page needs no records. */
   readonly #isKnown: string | undefined;
@@ -55,21 +48,22 @@ class PageSql {
   constructor(list: List, index: number, isConditional: boolean) {
     this.#list = list;
     this.#index = index;
-    const { resource, shape } = list;
-    this.#members = membersIn(resource, shape);
-    if (shape.include.includes('snippet') && shape.fields.length > 0)
-      this.#added = membersIn(resource, { fields: searchedFieldsOf(resource), include: [] });
+    const { parts, resource, shape } = list;
+    this.#members = membersIn(parts, shape);
+    const needed = madeIn(parts, shape.include).flatMap(([, { fields }]) => fields);
+    this.#isUnfinished = needed.length > 0;
+    if (this.#isUnfinished && shape.fields.length > 0) this.#added = ownMembers(resource, needed);
     if (isConditional) this.#isKnown = satisfiesSql(list.value('known'), '(SELECT tag FROM state)');
-    this.#isRising = shape.order.startsWith('-') === (shape.position === 'before');
+    this.#isRising = (list.order.isFalling ?? false) === (shape.position === 'before');
   }
 
   /** Returns the named queries: those of the list, its first block, the ids of a large page. */
   queries(): string[] {
-    const { position, order, isLarge } = this.#list.shape;
+    const { order, shape } = this.#list;
     const queries = this.#list.queries();
     const counts = this.#list.counts();
-    if (position === 'deep' && counts) {
-      const [direction, first] = order.startsWith('-') ? ['DESC', 'max'] : ['ASC', 'min'];
+    if (shape.position === 'deep' && counts) {
+      const [direction, first] = order.isFalling ? ['DESC', 'max'] : ['ASC', 'min'];
       // SQLite takes `before` from the row of the minimum or maximum.
       queries.push(`block_${this.#index} (block, before) AS MATERIALIZED (
         SELECT ${first}(block), before FROM (
@@ -77,7 +71,7 @@ class PageSql {
           FROM ${counts.table} WHERE ${counts.where})
         WHERE before + count > ${this.#list.value('offset')})`);
     }
-    if (isLarge)
+    if (shape.isLarge)
       queries.push(`found (id, sort_key) AS MATERIALIZED (
         SELECT id, sort_key FROM (${this.#rows()}) ${this.#inOrder()})`);
     return queries;
@@ -108,7 +102,7 @@ class PageSql {
   }
 
   #texts(): string {
-    const separator = this.#list.shape.include.includes('snippet') ? 'char(10)' : "','";
+    const separator = this.#isUnfinished ? 'char(10)' : "','";
     // The aggregate keeps the order of the subquery; an ORDER BY argument would sort again. Unlike
     // json_group_array, it ends as soon as the text exceeds the limit of the statement.
     return `coalesce(group_concat(${this.#record()}, ${separator} ${this.#inOrder()}), '')`;
@@ -142,17 +136,15 @@ class PageSql {
 
   /** Orders records that were found in the reverse order. */
   #inOrder(): string {
-    const { position, order } = this.#list.shape;
-    return position === 'before' ? `ORDER BY sort_key ${order.startsWith('-') ? 'DESC' : ''}` : '';
+    const { order, shape } = this.#list;
+    return shape.position === 'before' ? `ORDER BY sort_key ${order.isFalling ? 'DESC' : ''}` : '';
   }
 
-  /** Whether links to the neighbours begin at keys; those by rank, or by offset and id, do not. */
+  /** Whether links to the neighbours begin at keys; those by score, or by offset and id, do not. */
   get #hasKeys(): boolean {
-    const { order, position, filters } = this.#list.shape;
-    if (order === 'rank') return false;
-    return (
-      filters.includes('match') || order !== 'id' || position === 'after' || position === 'before'
-    );
+    const { index, order, shape } = this.#list;
+    const isByOffset = shape.order === 'id' && ['offset', 'deep'].includes(shape.position);
+    return order.key !== undefined && (index !== undefined || !isByOffset);
   }
 
   /** Returns the keys at the ends. An empty page lies beside its key or at the end of the list. */
@@ -180,7 +172,7 @@ class PageSql {
     const { table } = this.#list.resource;
     const given = this.#list.value('limit');
     const limit = this.#isKnown ? `iif(${this.#isKnown}, 0, ${given})` : given;
-    if (this.#list.shape.order === 'rank') return this.#rankedRows(limit);
+    if (!this.#list.order.key) return this.#scoredRows(limit);
     const columns = this.#columns();
     const rows = this.#list.each().map((query) => {
       const [isStarted, offset] = this.#start(query);
@@ -212,16 +204,15 @@ class PageSql {
   }
 
   /** Sorts only ids, so that no other record than those of the page is read. */
-  #rankedRows(limit: string): string {
-    const { resource } = this.#list;
+  #scoredRows(limit: string): string {
+    const { order, resource } = this.#list;
     const { ids, id, where } = this.#list.found();
-    const search = searchOf(resource);
-    const score = `bm25(${[search.table, ...Object.values(search.weights)].join(', ')})`;
+    const by = order.isFalling ? 'score DESC, found' : 'score, found';
     return `
       SELECT ${this.#columns()}, NULL AS sort_key
-      FROM (SELECT ${id} AS found, ${score} AS score FROM ${ids} WHERE ${where}
-            ORDER BY score, found LIMIT ${limit} OFFSET ${this.#list.value('offset')})
-      CROSS JOIN ${resource.table} ON ${resource.table}.id = found ORDER BY score, found`;
+      FROM (SELECT ${id} AS found, ${order.score} AS score FROM ${ids} WHERE ${where}
+            ORDER BY ${by} LIMIT ${limit} OFFSET ${this.#list.value('offset')})
+      CROSS JOIN ${resource.table} ON ${resource.table}.id = found ORDER BY ${by}`;
   }
 }
 
@@ -235,9 +226,4 @@ function isBeyond({ hasBlocks }: RecordQuery, operator: '<' | '>', end: string):
 function orderBy({ hasBlocks }: RecordQuery, isRising: boolean): string {
   const direction = isRising ? 'ASC' : 'DESC';
   return `ORDER BY ${hasBlocks ? `block ${direction}, ` : ''}sort_key ${direction}`;
-}
-
-function searchOf({ search, table }: Resource): SearchTables {
-  if (!search) throw new Error(`${table} cannot be searched`);
-  return search;
 }

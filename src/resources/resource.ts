@@ -27,6 +27,8 @@ export interface Resource {
   /** The resource that owns these records; `column` holds the id of the owner. */
   readonly owner?: Reference;
   readonly filters?: readonly string[];
+  /** SQL by which lists can be sorted, by the names of the orders; with a minus sign, downwards. */
+  readonly orders?: Readonly<Record<string, string>>;
   /** The members that only `include` adds and changes of others can change: SQL of their values. */
   readonly included?: Readonly<Record<string, string>>;
   readonly search?: SearchTables;
@@ -39,11 +41,6 @@ export interface SearchTables {
   readonly position: string;
   /** The fields that are searched, as the columns of `table`: how much a match in each counts. */
   readonly weights: Readonly<Record<string, number>>;
-}
-
-/** A resource whose records can be searched. */
-export interface Searchable extends Resource {
-  readonly search: SearchTables;
 }
 
 /** A column that holds the id of a record of `resource`. */
@@ -94,11 +91,6 @@ export function rowColumnsOf(relation: Relation): readonly string[] {
   const ids = 'references' in relation ? [] : ['id'];
   const references = referencesOf(relation).map(({ column }) => column);
   return [...ids, ...references, ...Object.keys(relation.fields)];
-}
-
-/** Returns the names of the fields that are searched, in the order of the columns of the index. */
-export function searchedFieldsOf({ search }: Resource): readonly string[] {
-  return Object.keys(search?.weights ?? {});
 }
 
 /** Returns the values of the fields, in order; null for a member that is missing. */

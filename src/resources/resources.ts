@@ -2,16 +2,11 @@
 import { comments } from './comments.ts';
 import { noteTags } from './note-tags.ts';
 import { notes } from './notes.ts';
-import type { Relation, Resource, Searchable } from './resource.ts';
+import type { Relation, Resource } from './resource.ts';
 import { tags } from './tags.ts';
 
 /** All resources, owners before what they own. */
 export const RESOURCES: readonly Resource[] = [notes, tags, comments];
-
-/** Those whose records can be searched. */
-export const SEARCHABLE: readonly Searchable[] = RESOURCES.filter(
-  (each): each is Searchable => each.search !== undefined,
-);
 
 /** All that commands export, in this order. */
 export const RELATIONS: readonly Relation[] = [...RESOURCES, noteTags];

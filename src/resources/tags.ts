@@ -10,8 +10,4 @@ export const tags: Resource = {
   blocks: 'tag_blocks',
   fields: { name: text },
   filters: ['name'],
-  included: {
-    notes_count: `
-      (SELECT coalesce(sum(count), 0) FROM note_tag_blocks WHERE tag_id = tags.id)`,
-  },
 };

@@ -1,15 +1,16 @@
 // The search in texts: its index follows the log of changes.
 import type { Core, Feature } from '../feature.ts';
 import { unavailable } from '../http/problem.ts';
+import { searchInLists } from './in-lists.ts';
 import { IndexBehind, IndexFull, SearchIndexes } from './search-index.ts';
 
 const FULL = 'The disk is full: the search index cannot follow the notes; other reads go on.';
 
-/** The indexes; lists with a search wait until that of their resource has caught up. */
-export function search({ database, write }: Core) {
+/** The indexes, and the searches in lists, which wait until their index has caught up. */
+export function search({ database, write }: Core): Feature {
   const indexes = new SearchIndexes(database, write);
   return {
-    indexes,
+    inLists: searchInLists(indexes),
     commits: indexes,
     toProblem(error) {
       if (error instanceof IndexBehind)
@@ -18,5 +19,5 @@ export function search({ database, write }: Core) {
       return undefined;
     },
     close: () => indexes.close(),
-  } satisfies Feature & { indexes: SearchIndexes };
+  };
 }

@@ -6,8 +6,7 @@
 //    ^                     '<------- a pause ----------'  |
 //    '<------------------- up to date --------------------'
 // The end of the service closes it in each state.
-import type { Resource, Searchable } from '../resources/resource.ts';
-import { SEARCHABLE } from '../resources/resources.ts';
+import type { Resource } from '../resources/resource.ts';
 import { Batcher } from '../storage/batcher.ts';
 import { type Database, DatabaseFull, StorageError } from '../storage/database.ts';
 import type { Commit, CommitObserver, Run, Write } from '../storage/writer.ts';
@@ -17,6 +16,8 @@ import {
   type IndexState,
   isCurrent,
   type PreparedStep,
+  SEARCHABLE,
+  type Searchable,
   stateOf,
   stateSql,
 } from './steps.ts';
@@ -61,25 +62,17 @@ interface Waiting {
 }
 
 /** The indexes of all resources that can be searched. They must observe `write`. */
-export class SearchIndexes implements CommitObserver {
-  readonly #indexes: ReadonlyMap<Resource, SearchIndex>;
-
+export class SearchIndexes extends Map<Resource, SearchIndex> implements CommitObserver {
   constructor(database: Database, write: Write) {
-    this.#indexes = new Map(
-      SEARCHABLE.map((each) => [each, new SearchIndex(each, database, write)]),
-    );
-  }
-
-  of(resource: Resource): SearchIndex | undefined {
-    return this.#indexes.get(resource);
+    super(SEARCHABLE.map((each) => [each, new SearchIndex(each, database, write)]));
   }
 
   end({ runs }: Commit): void {
-    for (const index of this.#indexes.values()) index.noticeWrites(runs);
+    for (const index of this.values()) index.noticeWrites(runs);
   }
 
   async close(): Promise<void> {
-    for (const index of this.#indexes.values()) await index.close();
+    for (const index of this.values()) await index.close();
   }
 }
 

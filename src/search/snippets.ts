@@ -14,14 +14,14 @@ export const SNIPPET_LIMITS = {
 
 const turns = new Turns();
 
-/** Resolves with the new end of each record; calls `check`, which may throw, after each pause. */
-export async function snippetEnds(
+/** Resolves with JSON texts; calls `check`, which may throw, after each pause. */
+export async function makeSnippets(
   records: readonly (string | Buffer)[],
   [title = '', body = '']: readonly string[],
   query: Query,
   check: () => void,
 ): Promise<readonly string[]> {
-  const ends: string[] = [];
+  const snippets: string[] = [];
   let units = SNIPPET_LIMITS.effortUnits;
   let pausedMs = performance.now();
   for (const [index, record] of records.entries()) {
@@ -38,16 +38,13 @@ export async function snippetEnds(
       pausedMs = performance.now();
     }
     units -= share - effort.units;
-    ends.push(`,"snippet":${JSON.stringify(step.value)}}`);
+    snippets.push(JSON.stringify(step.value));
   }
-  return ends;
+  return snippets;
 }
 
-/** Returns the texts after a record, or the members of a whole record, which has them. */
-function textsIn(record: string | Buffer): Readonly<Record<string, string>> {
-  const start = record.indexOf('\t') + 1;
-  if (typeof record === 'string') return JSON.parse(record.slice(start));
-  const bytes = record.subarray(start);
+function textsIn(bytes: string | Buffer): Readonly<Record<string, string>> {
+  if (typeof bytes === 'string') return JSON.parse(bytes);
   // Several times as fast as `toString`.
   const text = isUtf8(bytes) ? transcode(bytes, 'utf8', 'utf16le').toString('utf16le') : `${bytes}`;
   return JSON.parse(text);

@@ -1,12 +1,28 @@
 // The steps that bring a search index up to date. A step has no effect unless the index is where
 // it was read, so several processes may index at once.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BLOCK_BITS, type Searchable, searchedFieldsOf, typeOf } from '../resources/resource.ts';
+import { BLOCK_BITS, type Resource, type SearchTables, typeOf } from '../resources/resource.ts';
+import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
 import { namedRows } from '../storage/parameter.ts';
 import type { RowSet, Values, WriteKind } from '../storage/writer.ts';
 import { indexedSlices } from './words.ts';
+
+/** A resource whose records can be searched. */
+export interface Searchable extends Resource {
+  readonly search: SearchTables;
+}
+
+/** All of these. */
+export const SEARCHABLE: readonly Searchable[] = RESOURCES.filter(
+  (each): each is Searchable => each.search !== undefined,
+);
+
+/** Returns the names of the fields that are searched, in the order of the columns of the index. */
+export function searchedFieldsOf({ search }: Searchable): readonly string[] {
+  return Object.keys(search.weights);
+}
 
 /** The limits of a step; its first record may exceed `bytes`. */
 export const STEP_LIMITS = { records: 256, bytes: 1_048_576, changes: 4_096 };

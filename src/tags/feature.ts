@@ -4,9 +4,10 @@ import type { Core, Feature } from '../feature.ts';
 import { type Ids, notFound } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
+import { inLists } from './in-lists.ts';
 import { createNoteTags } from './note-tags.ts';
 
-/** The tags on notes, each at its path. */
+/** The tags on notes, each at its path and in lists. */
 export function tags({ database, write }: Core): Feature {
   const noteTags = createNoteTags(database, write);
   const path = '/notes/{note_id}/tags/{tag_id}';
@@ -14,7 +15,7 @@ export function tags({ database, write }: Core): Feature {
     endpoint<Ids>('PUT', path, (input) => perform('add', input)),
     endpoint<Ids>('DELETE', path, (input) => perform('remove', input)),
   ];
-  return { routes: () => routes };
+  return { routes: () => routes, inLists };
 
   async function perform(
     method: 'add' | 'remove',

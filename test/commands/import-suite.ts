@@ -6,7 +6,7 @@ import { recordLines } from '../../src/commands/export.ts';
 import { endLine, headLine } from '../../src/commands/export-format.ts';
 import { ExportReader } from '../../src/commands/export-reader.ts';
 import { load } from '../../src/commands/import.ts';
-import { lastIdsOf } from '../../src/commands/pages.ts';
+import { lastIdsOf } from '../../src/pages.ts';
 import { typeOf } from '../../src/resources/resource.ts';
 import { RELATIONS } from '../../src/resources/resources.ts';
 import type { Database } from '../../src/storage/database.ts';

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
-import { SEARCHABLE } from '../../src/resources/resources.ts';
-import { stateOf, stateSql } from '../../src/search/steps.ts';
+import { SEARCHABLE, stateOf, stateSql } from '../../src/search/steps.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/schema/migrations.ts';
 import { STEPS } from '../../src/storage/schema/steps.ts';

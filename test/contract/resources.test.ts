@@ -3,12 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operations } from '../../src/contract/generated.js';
-import { filtersOf } from '../../src/lists/filters.ts';
-import { counterpartOf } from '../../src/resources/note-tags.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { type Resource, rowColumnsOf } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { at, resolve } from '../support/contract.ts';
+import { listsOf } from '../support/tables.ts';
 
 interface Schema {
   readonly type?: string;
@@ -28,9 +27,8 @@ const OTHERS = ['order', 'limit', 'offset', 'after', 'before', 'fields', 'includ
 function filterNamesOf(resource: Resource): string[] {
   const read = new Set<string>();
   const parameters = new Proxy({}, { get: (_, name) => void read.add(String(name)) });
-  for (const { value } of Object.values(filtersOf(resource))) value(parameters);
-  // The handler makes the text of a search from `q`; the path of the tags on a note has its id.
-  if (read.delete('match')) read.add('q');
+  for (const { value } of Object.values(listsOf(resource).filters)) value(parameters);
+  // The path of the tags on a note has its id.
   read.delete(notes.idParameter);
   return [...read].sort();
 }
@@ -38,8 +36,8 @@ function filterNamesOf(resource: Resource): string[] {
 const TYPES = { text: 'string', integer: 'integer', boolean: 'boolean' };
 
 for (const resource of RESOURCES) {
-  const { label, path, idParameter, fields, included = {}, search } = resource;
-  const other = counterpartOf(resource);
+  const { label, path, idParameter, fields, search } = resource;
+  const { counterpart: other, members, made, orders } = listsOf(resource);
 
   for (const template of other ? [path, `${other.path}/{${other.idParameter}}${path}`] : [path])
     test(`resources: the filters of ${label} are parameters of GET ${template}`, () => {
@@ -48,16 +46,22 @@ for (const resource of RESOURCES) {
       assert.deepEqual(names.sort(), filterNamesOf(resource));
     });
 
-  for (const [name, others] of [
-    [`${label}Include`, ['times', 'etag']],
-    ...(search ? [[`${label}ListInclude`, ['times', 'etag', 'snippet']] as const] : []),
+  for (const [name, added] of [
+    [`${label}Include`, members],
+    ...(search ? [[`${label}ListInclude`, { ...members, ...made }] as const] : []),
   ] as const)
     test(`resources: what ${name} adds to ${label} is declared`, () => {
       const schema = at(`/components/parameters/${name}/schema`) as Names;
-      const members = [...Object.keys(included), ...others].sort();
-      assert.deepEqual([...schema.items.enum].sort(), members);
-      assert.equal(schema.maxItems, members.length);
+      const names = Object.keys(added).sort();
+      assert.deepEqual([...schema.items.enum].sort(), names);
+      assert.equal(schema.maxItems, names.length);
     });
+
+  test(`resources: the orders of ${label} are those of GET ${path}`, () => {
+    const name = search ? `${label}Order` : 'Order';
+    const { enum: names } = at(`/components/parameters/${name}/schema`) as Names['items'];
+    assert.deepEqual([...names].sort(), Object.keys(orders).sort());
+  });
 
   test(`resources: the fields of ${label} can be chosen in its list and in /changes`, () => {
     const chosenAt = (name: string) => {

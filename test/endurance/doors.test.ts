@@ -8,6 +8,7 @@ import { ProjectCopy } from '../support/project-copy.ts';
 type Edit = readonly [file: string, before: string | RegExp, after?: string];
 
 const APP = 'src/app.ts';
+const INDEXES = 'src/commands/indexes.ts';
 const MAIN = 'src/main.ts';
 const BUILD = 'src/build/build.ts';
 
@@ -40,9 +41,8 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   ],
   lists: [
     [APP, "import { lists } from './lists/feature.ts';\n"],
-    [APP, '  const listed = lists(core, searched.indexes);\n'],
-    [APP, '    listed,\n'],
-    [APP, 'records(core, listed.readChosen', 'records(core, undefined'],
+    [APP, /.* lists\(core, .*\n/],
+    [APP, 'listed, records(core, listed.readChosen', 'records(core, undefined'],
   ],
   // The rest of the folder writes the log of the process itself: its start, its faults, its stop.
   'log/feature.ts': [
@@ -65,6 +65,12 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [MAIN, /.* return serveAsMember\(.*\n/],
     [MAIN, 'options.processes > 1 ? await importSupervisor() : '],
     [MAIN, /function isMember[\s\S]*(?=function createLog)/],
+  ],
+  search: [
+    [APP, "import { search } from './search/feature.ts';\n"],
+    [APP, '    search(core),\n'],
+    [INDEXES, "import { WORD_INDEXES } from '../search/word-indexes.ts';\n"],
+    [INDEXES, '...WORD_INDEXES'],
   ],
   text: [
     [APP, "import { texts } from './text/feature.ts';\n"],

@@ -91,6 +91,13 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
         assert.deepEqual(await idsIn(`/tags/1/notes?${byDefault}&q=b`), [1], byDefault);
       }
 
+      // An order
+      assert.deepEqual(await idsIn('/notes?order=priority'), [1, 2]);
+      assert.deepEqual(await idsIn('/notes?order=-priority&limit=1'), [2]);
+      assert.deepEqual(await idsIn('/notes?order=-priority&offset=1&q=b'), [1]);
+      assert.deepEqual(await idsIn('/tags/1/notes?order=-priority'), [1]);
+      assert.equal((await json('GET', '/notes?order=priority&after=1')).status, 422);
+
       // An included member, an operation, a demonstration
       const { body } = await json('GET', '/notes?include=comments_count&fields=id');
       const counts = body.items.map((item: Record<string, number>) => item.comments_count);

@@ -74,7 +74,7 @@ function addFields(copy: Copy): void {
   for (const [name, [{ type, default: byDefault }]] of entries) {
     const isText = type === 'string';
     const field = `{ type: '${isText ? 'text' : type}', default: ${JSON.stringify(byDefault)} }`;
-    copy.insert('src/resources/notes.ts', `, ${name}: ${field}`, ' },\n  included');
+    copy.insert('src/resources/notes.ts', `, ${name}: ${field}`, ' },\n  search');
     const column = isText ? `TEXT NOT NULL DEFAULT '${byDefault}'` : 'INTEGER NOT NULL DEFAULT 0';
     columns.push(`ALTER TABLE notes ADD COLUMN ${name} ${column};`);
   }
@@ -92,9 +92,16 @@ function addFilters(copy: Copy): void {
         paths[path].get.parameters.push(parameter);
     }
   });
-  copy.insert('src/resources/notes.ts', `filters: ${JSON.stringify(names)},`, '  included: {');
+  copy.insert('src/resources/notes.ts', `filters: ${JSON.stringify(names)},`, '  search: {');
   const indexes = names.map((name) => `CREATE INDEX notes_by_${name} ON notes (${name});`);
   copy.addStep('FILTERS', indexes.join(' '));
+}
+
+function addOrder(copy: Copy): void {
+  copy.editContract(({ components: { parameters } }) => {
+    parameters.NoteOrder.schema.enum.push('priority', '-priority');
+  });
+  copy.insert('src/resources/notes.ts', `orders: { priority: 'notes.priority' },`, '  search: {');
 }
 
 function addIncludedMember(copy: Copy): void {
@@ -110,7 +117,8 @@ function addIncludedMember(copy: Copy): void {
     }
   });
   const sql = '(SELECT count(*) FROM comments WHERE note_id = notes.id)';
-  copy.insert('src/resources/notes.ts', `    comments_count: '${sql}',\n`, '    tag_ids: `');
+  const entry = `included: { comments_count: '${sql}' },`;
+  copy.insert('src/resources/notes.ts', entry, '  search: {');
 }
 
 /** Leaves entity tags as they are. */
@@ -136,8 +144,7 @@ function addResource(copy: Copy): void {
           parts[asFolder(name)] = folderPart(part);
     components.parameters.FolderInclude.schema.maxItems -= 1;
   });
-  const declaration = asFolder(copy.read('src/resources/tags.ts'));
-  copy.write('src/resources/folders.ts', declaration.replace(/ {2}included: \{[^}]*\},\n/, ''));
+  copy.write('src/resources/folders.ts', asFolder(copy.read('src/resources/tags.ts')));
   const resources = 'src/resources/resources.ts';
   copy.replace(resources, '[notes, tags, comments]', '[notes, tags, comments, folders]');
   copy.insert(resources, `import { folders } from './folders.ts';\n`, 'import { notes }');
@@ -245,6 +252,6 @@ function addCommand(copy: Copy): void {
 
 /** All recipes. */
 export const RECIPES: readonly ((copy: Copy) => void)[] = [
-  ...[addFields, addFilters, addIncludedMember, addResource, addOperation, addDemonstration],
-  ...[addProblem, addOption, addCommand],
+  ...[addFields, addFilters, addOrder, addIncludedMember, addResource, addOperation],
+  ...[addDemonstration, addProblem, addOption, addCommand],
 ];

@@ -172,7 +172,7 @@ export function testLists(engine: Engine): void {
     const isSlow = async (request: Omit<PageRequest, 'limit'>) => {
       heard.reads.length = 0;
       await table.page({ limit: 5, ...request });
-      return heard.reads.map((each) => each.isSlow);
+      return [...new Set(heard.reads.map((each) => each.isSlow))];
     };
     assert.deepEqual(await isSlow({ order: '-id', filters: { tagged: 1 } }), [false]);
     assert.deepEqual(await isSlow({ order: 'updated' }), [false]);

@@ -21,7 +21,7 @@ const LAYERS = [
     ...['edits', 'records', 'retries', 'search', 'tags', 'text'],
   ],
   ['feature'],
-  ['contract'],
+  ['contract', 'list-extension', 'pages'],
   ['file-guard', 'http', 'rqlite', 'storage'],
   ['bounded-wait', 'resources', 'socket-path', 'suggestion', 'time', 'version'],
 ];
@@ -31,8 +31,8 @@ const CORE = ['contract', 'feature', 'http', 'records', 'resources', 'storage'];
 
 /** The modules beside the folders that are neither core nor feature. */
 const COMMON = [
-  ...['app', 'bounded-wait', 'library', 'main', 'open', 'socket-path', 'suggestion', 'time'],
-  'version',
+  ...['app', 'bounded-wait', 'library', 'list-extension', 'main', 'open', 'pages', 'socket-path'],
+  ...['suggestion', 'time', 'version'],
 ];
 
 /** The files of the core that know features, because a seam would cost more than it brings. */

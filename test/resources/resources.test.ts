@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { soundnessQueries } from '../../src/commands/check.ts';
 import { recordLines } from '../../src/commands/export.ts';
 import { readerOf, readLine, readRecord } from '../../src/commands/export-format.ts';
-import { insertion, lastIdsOf } from '../../src/commands/pages.ts';
+import { insertion, lastIdsOf } from '../../src/pages.ts';
 import { recordText } from '../../src/records/text.ts';
 import {
   type FieldValue,

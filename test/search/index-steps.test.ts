@@ -1,8 +1,7 @@
 // The steps of the search index, with a stand-in for the database.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SEARCHABLE } from '../../src/resources/resources.ts';
-import { createStepReader } from '../../src/search/steps.ts';
+import { createStepReader, SEARCHABLE } from '../../src/search/steps.ts';
 
 test('search index: other events take turns with the texts of a step', async () => {
   const text = 'lorem ipsum dolor '.repeat(220);

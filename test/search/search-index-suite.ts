@@ -22,6 +22,7 @@ import {
   setIndexTimes,
   startIndex,
 } from '../support/search-index.ts';
+import { listsOf } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 
 /** Returns the ids of the notes with this word. */
@@ -83,7 +84,7 @@ export function testSearchIndex(engine: Engine): void {
         return database.read(statement);
       },
     };
-    const pages = new Pages(resource, overtaken, { index });
+    const pages = new Pages(listsOf(resource, index), overtaken);
     const page = await pages.read({ limit: 10, order: 'id', filters: { match: '"milk"' } });
     assert.deepEqual([page?.total, page?.isStale, reads], [3, undefined, 3]);
   });

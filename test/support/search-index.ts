@@ -30,7 +30,7 @@ function createIndexes(database: Database) {
 export function startIndex(t: Ends, database: Database) {
   const { indexes, write } = createIndexes(database);
   t.after(() => indexes.close());
-  const index = indexes.of(resource);
+  const index = indexes.get(resource);
   assert.ok(index);
   const notes = tableOf(resource, database, write);
   return { index, notes, close: () => indexes.close() };
@@ -68,7 +68,7 @@ export const LONG_BODY = `replace(hex(zeroblob(2000)), '00', '${'word'.repeat(25
 export async function bringUpToDate(database: Database): Promise<void> {
   const { indexes } = createIndexes(database);
   try {
-    await indexes.of(resource)?.catchUp();
+    await indexes.get(resource)?.catchUp();
   } finally {
     await indexes.close();
   }

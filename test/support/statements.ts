@@ -1,11 +1,9 @@
 // The statements that the service sends to its database, as readers and `npm run sql` see them.
 import { ChangeFeed } from '../../src/changes/feed.ts';
 import { createRewriter } from '../../src/edits/rewrites.ts';
-import { filtersOf, filterValues } from '../../src/lists/filters.ts';
-import type { Order } from '../../src/lists/request.ts';
+import { filterValues } from '../../src/lists/parts.ts';
 import { isOneOf } from '../../src/records/condition.ts';
 import { comments } from '../../src/resources/comments.ts';
-import { counterpartOf } from '../../src/resources/note-tags.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
@@ -17,7 +15,7 @@ import { createNoteTags } from '../../src/tags/note-tags.ts';
 import type { Ends } from './engine.ts';
 import { MEMORY } from './engines.ts';
 import { openIndexed } from './search-index.ts';
-import { tableOf } from './tables.ts';
+import { listsOf, tableOf } from './tables.ts';
 
 /** A statement, and the call that sends it. */
 export interface NamedStatement {
@@ -25,7 +23,7 @@ export interface NamedStatement {
   readonly statement: Statement;
 }
 
-const ORDERS: readonly Order[] = ['id', '-id', 'updated', '-updated'];
+const ORDERS = ['id', '-id', 'updated', '-updated'];
 const TIMES = { created_after: '2026-01-01T00:00:00Z', updated_before: '2027-01-01T00:00:00Z' };
 
 /** The parameters of lists, each with a filter, and those with filters that work together. */
@@ -35,7 +33,7 @@ const FILTERS = new Map<Resource, readonly Readonly<Record<string, unknown>>[]>(
     [
       ...[{ tag_id: [1] }, { tag: ['a'], tag_id: [2] }, { untagged: 'true' }],
       ...[{ created_after: TIMES.created_after }, { updated_before: TIMES.updated_before }],
-      ...[TIMES, { tag: ['a'], ...TIMES }, { match: 'a' }, { match: 'a', tag_id: [1] }],
+      ...[TIMES, { tag: ['a'], ...TIMES }, { q: 'a' }, { q: 'a', tag_id: [1] }],
     ],
   ],
   [tags, [{ name: 'a' }, TIMES]],
@@ -107,7 +105,7 @@ async function hearTags(database: Database, hear: Hear): Promise<void> {
 
 async function hearLists(resource: Resource, database: Database, hear: Hear): Promise<void> {
   const table = tableOf(resource, database);
-  const filters = filtersOf(resource);
+  const { filters, counterpart } = listsOf(resource);
   const owner = resource.owner && 1;
   const list = (what: object, parameters: object = {}) => {
     const request = {
@@ -131,9 +129,9 @@ async function hearLists(resource: Resource, database: Database, hear: Hear): Pr
   ])
     await list(more);
   for (const parameters of FILTERS.get(resource) ?? []) {
-    const orders: Order[] = 'match' in parameters ? ['rank', 'id'] : ['id', '-updated'];
+    const orders = 'q' in parameters ? ['rank', 'id'] : ['id', '-updated'];
     for (const order of orders) await list({ order }, parameters);
   }
-  const one = counterpartOf(resource);
-  if (one) await list({ isOfCounterpart: true, owner: 1 }, { [one.idParameter]: [1] });
+  if (counterpart)
+    await list({ isOfCounterpart: true, owner: 1 }, { [counterpart.idParameter]: [1] });
 }

@@ -2,6 +2,7 @@
 // record that it speaks of; the others get defaults.
 
 import { Pages } from '../../src/lists/pages.ts';
+import { partsOf } from '../../src/lists/parts.ts';
 import type { PageRequest } from '../../src/lists/request.ts';
 import type { Condition } from '../../src/records/condition.ts';
 import { Table } from '../../src/records/table.ts';
@@ -11,6 +12,8 @@ import { notes } from '../../src/resources/notes.ts';
 import type { Field, FieldValue, Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
 import type { Once } from '../../src/retries/compound-writes.ts';
+import { searchInLists } from '../../src/search/in-lists.ts';
+import type { SearchIndex } from '../../src/search/search-index.ts';
 import type { Database } from '../../src/storage/database.ts';
 import {
   createWriter,
@@ -19,6 +22,7 @@ import {
   type Values,
   type Write,
 } from '../../src/storage/writer.ts';
+import { inLists } from '../../src/tags/in-lists.ts';
 import { type Members, sampleOf } from './records.ts';
 
 /** Members of a record by name, or the values of its first fields. */
@@ -40,6 +44,10 @@ export function valuesOf(
 /** A table that {@link tableOf} returns. */
 export type TestTable = ReturnType<typeof tableOf>;
 
+/** Returns the parts of the lists of a resource; searches do not wait without `index`. */
+export const listsOf = (resource: Resource, index?: SearchIndex) =>
+  partsOf(resource, [searchInLists(new Map(index && [[resource, index]])), inLists]);
+
 /** Returns the table of a resource, whose writes take {@link Input}, and its pages. */
 export function tableOf(
   resource: Resource,
@@ -48,7 +56,7 @@ export function tableOf(
   memory?: Memory,
 ) {
   const table = new Table(resource, database, write, memory);
-  const pages = new Pages(resource, database);
+  const pages = new Pages(listsOf(resource), database);
   const complete = (input: Input) => valuesOf(resource, input);
   const partial = (input: Input) => valuesOf(resource, input, () => null);
   return {

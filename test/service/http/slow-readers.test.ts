@@ -20,6 +20,7 @@ import {
   readAll,
   requestText,
 } from '../../support/raw.ts';
+import { listsOf } from '../../support/tables.ts';
 import { until } from '../../support/until.ts';
 
 const REAL_BYTES = DISPATCH_LIMITS.repliesBytes;
@@ -137,9 +138,9 @@ test('idle connections: keep nothing of their last request', async (t) => {
 
 test('clients that leave: no page is read for them', async (t) => {
   const database = await openDatabase(t);
-  const pages = new Pages(notes, database);
+  const pages = new Pages(listsOf(notes), database);
   const bases = { baseUrl: 'http://a', problemBase: '' };
-  const [list = assert.fail()] = listRoutes({ resource: notes, pages, memory: NO_MEMORY, bases });
+  const [list = assert.fail()] = listRoutes({ pages, memory: NO_MEMORY, bases });
   const ensureSendable = () => {
     throw new ClientGone('gone');
   };

@@ -12,7 +12,7 @@ import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import { startService } from '../../support/service.ts';
-import { tableOf } from '../../support/tables.ts';
+import { listsOf, tableOf } from '../../support/tables.ts';
 
 /** Six bytes for each character in JSON. */
 const BODY = '\u0001'.repeat(100_000);
@@ -64,9 +64,9 @@ test('large pages: wait for room, and free it as soon as they are sent', {
 }, async (t) => {
   const database = await openDatabase(t);
   await tableOf(notes, database).create(Array.from({ length: COUNT }, () => ({ body: BODY })));
-  const pages = new Pages(notes, database);
+  const pages = new Pages(listsOf(notes), database);
   const bases = { baseUrl: 'http://a', problemBase: '' };
-  const [list = assert.fail()] = listRoutes({ resource: notes, pages, memory: NO_MEMORY, bases });
+  const [list = assert.fail()] = listRoutes({ pages, memory: NO_MEMORY, bases });
   const full = unavailable('full');
   await assert.rejects(
     async () => list.handle({ ...EMPTY_CALL, reserveLarge: () => Promise.reject(full) }),
@@ -90,7 +90,7 @@ test('large pages: are read again if the engine has lost rows', { skip: needsFil
     },
   };
   await tableOf(notes, database).create(Array.from({ length: COUNT }, () => ({ body: BODY })));
-  const page = await new Pages(notes, losing).read({ limit: COUNT });
+  const page = await new Pages(listsOf(notes), losing).read({ limit: COUNT });
   assert.equal(page?.items?.length, COUNT);
 });
 

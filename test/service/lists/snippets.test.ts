@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClientGone } from '../../../src/http/problem.ts';
 import { parseQuery } from '../../../src/search/query.ts';
-import { SNIPPET_LIMITS, snippetEnds } from '../../../src/search/snippets.ts';
+import { makeSnippets, SNIPPET_LIMITS } from '../../../src/search/snippets.ts';
 import { setLimits } from '../../support/overload.ts';
 import { UNBOUNDED } from '../../support/search.ts';
 import { startService } from '../../support/service.ts';
@@ -44,6 +44,6 @@ test('snippets: nothing is searched for a client that has left', async (t) => {
     checks += 1;
     if (checks === 3) throw new ClientGone('gone');
   };
-  await assert.rejects(snippetEnds(page, ['title', 'body'], query, check), ClientGone);
+  await assert.rejects(makeSnippets(page, ['title', 'body'], query, check), ClientGone);
   assert.equal(checks, 3);
 });

@@ -1,8 +1,8 @@
 // Reads and writes whole databases page by page, so that texts and transactions stay small.
-import { keysOf, type Relation, rowColumnsOf } from '../resources/resource.ts';
-import { RELATIONS } from '../resources/resources.ts';
-import type { Source, Statement } from '../storage/database.ts';
-import { CHANGE_COLUMNS } from '../storage/numbers.ts';
+import { keysOf, type Relation, rowColumnsOf } from './resources/resource.ts';
+import { RELATIONS } from './resources/resources.ts';
+import type { Source, Statement } from './storage/database.ts';
+import { CHANGE_COLUMNS } from './storage/numbers.ts';
 
 /** The limits of a page; its last record may exceed `bytes`. */
 const PAGE = { records: 2_048, bytes: 1_048_576 };
@@ -12,6 +12,9 @@ export const LOWEST = String(-(2n ** 63n));
 
 /** A number for each table. */
 export type NumbersByTable = Readonly<Record<string, number>>;
+
+/** The values of rows. */
+export type Rows = readonly (readonly unknown[])[];
 
 /** Neighbouring rows of a relation. */
 export interface RowRange {
@@ -52,14 +55,26 @@ export function isOnPage(relation: Relation): string {
   return `${key} > (?1 ->> 0) AND ${key} <= (?1 ->> 1)`;
 }
 
+/** Resolves with the rows on a page, each with the values of all columns. */
+export async function rowsOn({ read }: Source, relation: Relation, page: RowRange): Promise<Rows> {
+  const columns = rowColumnsOf(relation).join(', ');
+  const sql = `SELECT ${columns} FROM ${relation.table} WHERE ${isOnPage(relation)}`;
+  const rows = await read({ sql, parameter: JSON.stringify(page.bounds) });
+  return rows.map((row) => Object.values(row));
+}
+
 /** Returns the statement that inserts rows, each with the values of all columns. */
-export function insertion(relation: Relation, rows: readonly (readonly unknown[])[]): Statement {
+export function insertion(relation: Relation, rows: Rows): Statement {
   const changes = 'references' in relation ? [] : CHANGE_COLUMNS;
-  const columns = [...rowColumnsOf(relation), ...changes];
+  return insertionInto(relation.table, [...rowColumnsOf(relation), ...changes], rows);
+}
+
+/** Returns the statement that inserts rows with the values of these columns. */
+export function insertionInto(table: string, columns: readonly string[], rows: Rows): Statement {
   const values = columns.map((_, index) => `value ->> ${index}`);
   return {
     sql: `
-      INSERT INTO ${relation.table} (${columns.join(', ')})
+      INSERT INTO ${table} (${columns.join(', ')})
       SELECT ${values.join(', ')} FROM json_each(?1)`,
     parameter: JSON.stringify(rows),
   };

@@ -1,10 +1,19 @@
-// Compares a search index with the texts: indexes part after part again, in a temporary table.
-import { rowColumnsOf, type Searchable, searchedFieldsOf } from '../resources/resource.ts';
-import { isOfTextsSql, stateOf, stateSql } from '../search/steps.ts';
-import { indexedText } from '../search/words.ts';
+// The search indexes as commands fill and check them: a check indexes part after part of the texts
+// again, in a temporary table, and compares the words.
+
+import { insertionInto, pagesOf, type RowRange, type Rows, rowsOn } from '../pages.ts';
+import { rowColumnsOf } from '../resources/resource.ts';
 import type { Source, Statement } from '../storage/database.ts';
-import { CHANGES } from '../storage/numbers.ts';
-import { isOnPage, pagesOf, type RowRange } from './pages.ts';
+import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
+import {
+  isOfTextsSql,
+  SEARCHABLE,
+  type Searchable,
+  searchedFieldsOf,
+  stateOf,
+  stateSql,
+} from './steps.ts';
+import { indexedText } from './words.ts';
 
 /** The pages in a part. Each part takes a scan of the index, and memory for its words. */
 const PAGES_IN_PART = 32;
@@ -14,8 +23,20 @@ const AGAIN = 'temp.indexed_again';
 const WANTED = 'temp.words_wanted';
 const FOUND = 'temp.words_found';
 
-/** Resolves with a line for each fault, at most `maxFaults`. All reads must be of one snapshot. */
-export async function findWordFaults(
+/** The search indexes of all resources. */
+export const WORD_INDEXES = SEARCHABLE.map((resource) => {
+  const { table, position } = resource.search;
+  return {
+    resource,
+    empty: `INSERT INTO ${table} (${table}) VALUES ('delete-all')`,
+    finish: [`DELETE FROM ${position}`, `INSERT INTO ${position} (number) VALUES (${LAST_NUMBER})`],
+    insertion: (rows: Rows) => wordsInsertion(resource, table, rows),
+    findFaults: (source: Source, maxFaults: number) => findWordFaults(source, resource, maxFaults),
+  };
+});
+
+/** Resolves with a line for each fault. All reads must be of one snapshot. */
+async function findWordFaults(
   { read }: Source,
   resource: Searchable,
   maxFaults: number,
@@ -76,45 +97,21 @@ async function compareWords({ read }: Source, resource: Searchable, isContained:
   for (let start = 0; start < pages.length; start += PAGES_IN_PART) {
     const part = pages.slice(start, start + PAGES_IN_PART);
     await read({ sql: `INSERT INTO ${AGAIN} (indexed_again) VALUES ('delete-all')` });
-    for (const page of part) await indexPage({ read }, resource, AGAIN, page);
+    for (const page of part)
+      await read(wordsInsertion(resource, AGAIN, await rowsOn({ read }, resource, page)));
     const parameter = JSON.stringify([part[0]?.bounds[0], part.at(-1)?.bounds[1]]);
     rows.push(...(await read({ sql: differences, parameter })));
   }
   return rows;
 }
 
-/** Adds the words of the records on a page to the full-text index `index`. */
-export async function indexPage(
-  { read }: Source,
-  resource: Searchable,
-  index: string,
-  { bounds }: RowRange,
-): Promise<void> {
-  const columns = rowColumnsOf(resource).join(', ');
-  const records = await read({
-    sql: `SELECT ${columns} FROM ${resource.table} WHERE ${isOnPage(resource)}`,
-    parameter: JSON.stringify(bounds),
-  });
-  await read(wordsInsertion(resource, index, records.map(Object.values)));
-}
-
 /** Returns the statement that adds the words of rows, each with all columns, to an index. */
-export function wordsInsertion(
-  resource: Searchable,
-  index: string,
-  rows: readonly (readonly unknown[])[],
-): Statement {
+function wordsInsertion(resource: Searchable, index: string, rows: Rows): Statement {
   const columns = searchedFieldsOf(resource);
   const places = columns.map((name) => rowColumnsOf(resource).indexOf(name));
   const words = rows.map((row) => [
     row[0],
     ...places.map((place) => indexedText(String(row[place]))),
   ]);
-  const values = columns.map((_, position) => `value ->> ${position + 1}`);
-  return {
-    sql: `
-      INSERT INTO ${index} (rowid, ${columns.join(', ')})
-      SELECT value ->> 0, ${values.join(', ')} FROM json_each(?1)`,
-    parameter: JSON.stringify(words),
-  };
+  return insertionInto(index, ['rowid', ...columns], words);
 }

@@ -1,0 +1,21 @@
+// The indexes of records that features keep.
+import type { Rows } from '../pages.ts';
+import type { Resource } from '../resources/resource.ts';
+import { WORD_INDEXES } from '../search/word-indexes.ts';
+import type { Source, Statement } from '../storage/database.ts';
+
+/** An index of the records of a resource. */
+interface RecordIndex {
+  readonly resource: Resource;
+  /** SQL that empties it. */
+  readonly empty: string;
+  /** SQL that says that it contains all changes. */
+  readonly finish: readonly string[];
+  /** Returns the statement that adds rows, each with the values of all columns. */
+  insertion(rows: Rows): Statement;
+  /** Resolves with a line for each fault. All reads must be of one snapshot. */
+  findFaults(source: Source, maxFaults: number): Promise<string[]>;
+}
+
+/** All indexes, which commands fill, check and rebuild. */
+export const INDEXES: readonly RecordIndex[] = [...WORD_INDEXES];

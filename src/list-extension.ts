@@ -1,0 +1,88 @@
+// The parts of lists, and how features add some.
+import type { Violation } from './http/problem.ts';
+import type { Resource } from './resources/resource.ts';
+
+/** The columns in whose blocks records are counted. */
+export type Key = 'id' | 'number';
+
+/** The parameters of a request, by their names in the contract. */
+export type Parameters = Readonly<Record<string, unknown>>;
+
+/** Returns the SQL of the value of a filter; `path` leads to a part of it, such as `.after`. */
+export type FilterValue = (path?: string) => string;
+
+/** A filter: which value it takes from a request, which records pass, what it costs. */
+export interface Filter {
+  /** Returns undefined if the request does not use the filter. May throw 422. */
+  readonly value: (parameters: Parameters) => unknown;
+  /** Missing if the filter is always the source. */
+  readonly condition?: (id: string, value: FilterValue) => string;
+  readonly readsRecord?: boolean;
+  /** What the bounds of the times in a block tell of its records; NULL if they are unknown. */
+  readonly bounds?: {
+    /** The key whose blocks have the narrowest bounds. */
+    readonly key: Key;
+    readonly isInside: (value: FilterValue) => string;
+    readonly isOutside: (value: FilterValue) => string;
+  };
+  /** A query that counts the records that do not pass, where it is quicker than the opposite. */
+  readonly countOthers?: string;
+  /** Whether the time of a page grows with the records, because they are counted or sorted. */
+  readonly isSlow: (order: Order) => boolean;
+  /** A table with the ids of the records that pass. */
+  readonly source?: {
+    readonly table: string;
+    readonly id: string;
+    readonly where: (value: FilterValue) => string;
+    /** Counts of at least these records in each block of ids. */
+    readonly counts?: { readonly table: string; readonly where: (value: FilterValue) => string };
+    /** Whether the counts are those of exactly these records. */
+    readonly isCounted?: boolean;
+  };
+  /** Set if the source is an index that follows the records. Links between pages have keys. */
+  readonly index?: {
+    /** A query of its tag, and of whether it contains the last change. */
+    readonly state: string;
+    /** Resolves when it contains all changes before the call. */
+    readonly catchUp: () => Promise<void> | undefined;
+  };
+}
+
+/** An order, by a key or a score. */
+export interface Order {
+  /** The column at whose values pages begin. */
+  readonly key?: Key;
+  /** SQL by which all records are sorted; without a key, pages begin at offsets. */
+  readonly score?: string;
+  /** Whether the score needs the records, and not only the source. */
+  readonly readsRecord?: boolean;
+  readonly isFalling?: boolean;
+  /** The parameter that makes this order the default, and without which it is refused. */
+  readonly impliedBy?: string;
+}
+
+/** A member that is made of texts of each record after the read. */
+export interface Made {
+  readonly fields: readonly string[];
+  /** The parameter without which it is refused. */
+  readonly needs: string;
+  /** Resolves with a JSON text for that of each record; calls `check` after each pause. */
+  readonly make: (
+    records: readonly (string | Buffer)[],
+    parameters: Parameters,
+    check: () => void,
+  ) => Promise<readonly string[]>;
+}
+
+/** Returns what a feature adds to the lists of a resource, by names. Sources of filters first. */
+export type ListExtension = (resource: Resource) => {
+  readonly filters?: Readonly<Record<string, Filter>>;
+  readonly orders?: Readonly<Record<string, Order>>;
+  /** What `include` adds and changes of other records can change: SQL of the values. */
+  readonly included?: Readonly<Record<string, string>>;
+  readonly made?: Readonly<Record<string, Made>>;
+  /** Whose records have lists of the given ones: tags those of notes, notes those of tags. */
+  readonly counterpart?: Resource;
+  /** Checks a rule across parameters. */
+  readonly check?: (parameters: Parameters) => Violation | undefined;
+};

@@ -1,0 +1,42 @@
+// What the search adds to lists: the words to find, the order of the best matches, and snippets.
+import { validationFailed } from '../contract/endpoint.ts';
+import { QUERY_BOUNDS } from '../contract/generated.js';
+import type { Filter, ListExtension, Made } from '../list-extension.ts';
+import type { Resource } from '../resources/resource.ts';
+import { LAST_NUMBER, listTagSql } from '../storage/numbers.ts';
+import { parseQuery, type Query } from './query.ts';
+import type { SearchIndex } from './search-index.ts';
+import { makeSnippets } from './snippets.ts';
+
+/** Returns what lists have of the search; they wait until these indexes have caught up. */
+export function searchInLists(indexes: ReadonlyMap<Resource, SearchIndex>): ListExtension {
+  return (resource) => {
+    if (!resource.search) return {};
+    const { table, position, weights } = resource.search;
+    const fields = Object.keys(weights);
+    const number = 'iif(id IS NULL, number, 0)';
+    const match: Filter = {
+      value: ({ q }) => (q === undefined ? undefined : queryOf(q).match),
+      isSlow: () => true,
+      source: { table, id: `${table}.rowid`, where: (value) => `${table} MATCH ${value()}` },
+      index: {
+        state: `SELECT ${listTagSql(number)}, ${number} = ${LAST_NUMBER} FROM ${position}`,
+        catchUp: () => indexes.get(resource)?.catchUp(),
+      },
+    };
+    const score = `bm25(${[table, ...Object.values(weights)].join(', ')})`;
+    const snippet: Made = {
+      fields,
+      needs: 'q',
+      make: (records, { q }, check) => makeSnippets(records, fields, queryOf(q), check),
+    };
+    return { filters: { match }, orders: { rank: { score, impliedBy: 'q' } }, made: { snippet } };
+  };
+}
+
+/** Returns what the value of the parameter `q` asks for. Throws 422. */
+function queryOf(q: unknown): Query {
+  const query = parseQuery(String(q), QUERY_BOUNDS);
+  if (!('fault' in query)) return query;
+  throw validationFailed([{ field: 'q', in: 'query', code: 'words', detail: query.fault }]);
+}
