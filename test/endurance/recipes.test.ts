@@ -13,7 +13,7 @@ const OTHER_TESTS = [
   ...['answers', 'bounds', 'examples', 'operations', 'record', 'resources'].map(
     (name) => `contract/${name}`,
   ),
-  ...['storage/migrations', 'storage/resources'],
+  ...['storage/migrations', 'resources/resources'],
   ...['bulk', 'comments', 'conditions', 'patch', 'records', 'tags-on-notes'].map(
     (name) => `service/records/${name}`,
   ),
