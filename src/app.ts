@@ -20,7 +20,7 @@ import { memory } from './memory/feature.ts';
 import { metrics } from './metrics/feature.ts';
 import { openStorage } from './open.ts';
 import { records } from './records/feature.ts';
-import { retries } from './retries/feature.ts';
+import { requestKeys, retries } from './retries/feature.ts';
 import { search } from './search/feature.ts';
 import { createSocket } from './socket-path.ts';
 import { QueueFull } from './storage/batcher.ts';
@@ -34,6 +34,7 @@ import {
 import { fileSizes } from './storage/sqlite/files.ts';
 import { type CommitObserver, createWriter, NO_MEMORY } from './storage/writer.ts';
 import { tags } from './tags/feature.ts';
+import { tagsOfNotes } from './tags/tagged-notes.ts';
 import { texts } from './text/feature.ts';
 
 /** What the processes of one service share. One that is alone has none of it. */
@@ -180,7 +181,8 @@ function addFeatures(
     changes(core),
   );
   const listed = lists(core, features);
-  features.push(listed, records(core, listed.readChosen, texts()));
+  const parts = [requestKeys, tagsOfNotes];
+  features.push(listed, records(core, parts, listed.readChosen, texts()));
   observers.push(...features.flatMap(({ commits = [] }) => commits));
 }
 

@@ -94,13 +94,18 @@ function shorten(value: unknown): unknown {
 function toViolation(error: SchemaError, isJson: boolean): Violation {
   const missing = error.keyword === 'required' ? `/${error.params.missingProperty}` : '';
   const path = `${error.instancePath}${missing}`;
+  return violationAt(path, error.keyword, describeRule(error), isJson);
+}
+
+/** Returns a violation at `path` in a body, a JSON Pointer without characters to escape. */
+export function violationAt(path: string, code: string, detail: string, isJson = true): Violation {
   return {
     field: path.slice(1).replaceAll('/', '.'),
     in: 'body',
     // No pointer leads into a text.
     ...(isJson && { pointer: `#${path}` }),
-    code: error.keyword,
-    detail: describeRule(error),
+    code,
+    detail,
   };
 }
 

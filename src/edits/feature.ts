@@ -5,7 +5,7 @@ import type { Core, Feature } from '../feature.ts';
 import { fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
-import { keyReused, onceOf, REPLAYED } from '../records/route.ts';
+import { readKey } from '../retries/feature.ts';
 import { createRewriter } from './rewrites.ts';
 
 type Append = Input<Ids, { readonly text: string }>;
@@ -30,13 +30,14 @@ export function edits({ write }: Core): Feature {
   const rewrite = createRewriter(write);
 
   async function perform(
-    { parameters, headers, call }: Append | Edit,
+    input: Append | Edit,
     path: string,
     text: string,
     oldText?: string,
   ): Promise<Reply> {
-    const key = headers['idempotency-key'];
-    const once = key === undefined ? undefined : onceOf(key, fillTemplate(path, parameters), call);
+    const { parameters, headers, call } = input;
+    const hasKey = headers['idempotency-key'] !== undefined;
+    const once = hasKey ? readKey(input, fillTemplate(path, parameters)) : undefined;
     const condition = writeCondition(headers);
     const note = await rewrite(parameters.note_id ?? 0, condition, once, text, oldText);
     if (!note) throw notFound('Note', call.pathValues[0]);
@@ -48,9 +49,9 @@ export function edits({ write }: Core): Feature {
       const field = oldText === undefined ? 'text' : isOld ? 'old_text' : 'new_text';
       throw validationFailed([{ field, in: 'body', pointer: `#/${field}`, code, detail }]);
     }
-    if (state === 'repeated' && known !== once?.fingerprint) throw keyReused();
-    const replayed = state === 'repeated' ? REPLAYED : [];
-    return jsonReply(200, note.text, [...stateHeaders(tag), ...replayed]);
+    const { refusal, headers: added = [] } = once?.settle({ fingerprint: known }) ?? {};
+    if (refusal) throw refusal;
+    return jsonReply(200, note.text, [...stateHeaders(tag), ...added]);
   }
 
   return {

@@ -2,11 +2,12 @@
 // become one change, unless one of them must be refused: then they are carried out one by one.
 import { MAX_BODY_LENGTH } from '../contract/generated.js';
 import { type Condition, satisfiesSql } from '../records/condition.ts';
+import type { Given } from '../records/creation.ts';
 import { recordSql } from '../records/text.ts';
 import { readStatement, type Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
 import { rowColumnsOf } from '../resources/resource.ts';
-import { FORGET_KEYS, type Once } from '../retries/compound-writes.ts';
+import { FORGET_KEYS } from '../retries/feature.ts';
 import { ANSWERS } from '../retries/key-clock.ts';
 import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';
 import { NOW, namedRows } from '../storage/parameter.ts';
@@ -38,7 +39,7 @@ export function createRewriter(write: Write) {
   return async (
     id: number,
     condition: Condition,
-    once: Once | undefined,
+    once: Pick<Given, 'key' | 'fingerprint'> | undefined,
     text: string,
     oldText: string | null = null,
   ): Promise<Rewritten | undefined> => {

@@ -1,29 +1,22 @@
 // The operations on single records of a resource: create, read, replace, patch and delete.
-import { createHash, hash } from 'node:crypto';
 import { endpoint, type Input, type ReadBody } from '../contract/endpoint.ts';
 import { JSON_LINES } from '../http/body/media-type.ts';
 import { type Bases, basePath, fillTemplate, type Ids, notFound } from '../http/paths.ts';
-import { Problem } from '../http/problem.ts';
+import type { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply, type WrittenIds } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 import { type Members, patchOf, type Resource, valuesOf } from '../resources/resource.ts';
-import type { Once } from '../retries/compound-writes.ts';
 import type { Values } from '../storage/writer.ts';
-import { checkTags, tagsIn } from '../tags/bodies.ts';
 import { type Condition, satisfies } from './condition.ts';
+import { type RecordInput, readGiven } from './creation.ts';
 import type { Choice } from './members.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
 import type { Table } from './table.ts';
-import type { Created, Stored } from './writes.ts';
+import type { Stored } from './writes.ts';
 
-/** The headers of an answer to a repetition. */
-export const REPLAYED = ['idempotent-replayed', 'true'];
-
-/** A bulk request counts as one request, plus one for this many lines; tags count, too. */
+/** A bulk request counts as one request, plus one for this many lines. */
 const LINES_PER_REQUEST = 50;
-const TAGS_PER_LINE = 2;
 
-type RecordInput = Input<Ids, unknown>;
 type ChangeInput = Input<Ids, Members>;
 type ReadInput = Input<Ids & Partial<Choice>, unknown>;
 
@@ -76,39 +69,32 @@ class Records {
   }
 
   readonly create = async (input: RecordInput): Promise<Reply> => {
-    const path = fillTemplate(this.#served.resource.path, input.parameters);
-    const { id, tag, texts, isReplay, newTags } = await this.#store(input, path);
-    // The first answer may have got lost, so a repetition gets the same: 201, too.
-    const replayed = isReplay ? REPLAYED : [];
+    const { resource, table } = this.#served;
+    const { parameters, body, call } = input;
+    const isBulk = call.format === 'lines';
+    const bodies = (isBulk ? body : [body]) as readonly Members[];
+    const path = fillTemplate(resource.path, parameters);
+    const given = readGiven(table.parts, input, path);
+    // Before anything is stored: a request must not be refused in the middle.
+    let lines = bodies.length;
+    if (isBulk) for (const each of given) lines += each?.lines ?? 0;
+    const charge = Math.floor(lines / LINES_PER_REQUEST);
+    if (charge > 0) await call.charge(charge);
+    const records = bodies.map((each) => valuesOf(resource, each));
+    const created = await table.create(records, this.#keyOf(parameters).owner, given);
+    if (!created) throw this.#ownerNotFound(call);
+    const { id, tag, texts, headers = [], refusal } = created;
+    if (refusal) throw refusal;
     const location = `${this.#basePath}${path}`;
     const ids = texts.length === 1 ? id : ([id, id + texts.length - 1] as const);
-    const createdIds = { [this.#served.resource.idParameter]: ids, ...newTags };
-    if (input.call.format === 'lines') {
-      const headers = ['content-type', JSON_LINES, 'location', location, ...replayed];
-      return { status: 201, headers, body: `${texts.join('\n')}\n`, createdIds };
+    const createdIds = { [resource.idParameter]: ids, ...created.createdIds };
+    if (isBulk) {
+      const all = ['content-type', JSON_LINES, 'location', location, ...headers];
+      return { status: 201, headers: all, body: `${texts.join('\n')}\n`, createdIds };
     }
-    const headers = ['location', `${location}/${id}`, ...stateHeaders(tag), ...replayed];
-    return jsonReply(201, texts[0] ?? '', headers, createdIds);
+    const all = ['location', `${location}/${id}`, ...stateHeaders(tag), ...headers];
+    return jsonReply(201, texts[0] ?? '', all, createdIds);
   };
-
-  async #store({ parameters, headers, body, call }: RecordInput, path: string): Promise<Created> {
-    const bodies = (call.format === 'lines' ? body : [body]) as readonly Members[];
-    const tags = tagsIn(this.#served.resource, bodies, call.format, true);
-    // Before anything is stored: a request must not be refused in the middle.
-    const tagCount = call.format === 'lines' && tags ? tags.length : 0;
-    const charge = Math.floor((bodies.length + tagCount / TAGS_PER_LINE) / LINES_PER_REQUEST);
-    if (charge > 0) await call.charge(charge);
-    const records = bodies.map((each) => valuesOf(this.#served.resource, each));
-    const key = headers['idempotency-key'];
-    // Without the base path: a new --base-url must not turn a repetition into a first request.
-    const once = key === undefined ? undefined : onceOf(key, path, call);
-    const { owner } = this.#keyOf(parameters);
-    const outcome = await this.#served.table.create(records, owner, once, tags);
-    const created = checkTags(outcome, tags, call.format);
-    if (!created) throw this.#ownerNotFound(call);
-    if (created.isReuse) throw keyReused();
-    return created;
-  }
 
   /** Returns the record at once if it is in memory: a promise would cost more time. */
   readonly read = (input: ReadInput): Reply | Promise<Reply> => {
@@ -130,10 +116,10 @@ class Records {
     this.#change(input, valuesOf(this.#served.resource, input.body));
 
   readonly patch = async (input: ChangeInput): Promise<Reply> => {
-    const { parameters, headers, body, call } = input;
+    const { parameters, headers, body } = input;
     const values = patchOf(this.#served.resource, body);
-    const tags = tagsIn(this.#served.resource, [body], call.format);
-    if (tags || values.some((value) => value !== null)) return this.#change(input, values);
+    const isGiven = readGiven(this.#served.table.parts, input).length > 0;
+    if (isGiven || values.some((value) => value !== null)) return this.#change(input, values);
     // An empty patch changes nothing, not even the tag.
     const condition = writeCondition(headers);
     const record = await this.#find(parameters);
@@ -142,14 +128,14 @@ class Records {
   };
 
   async #change(input: ChangeInput, values: Values): Promise<Reply> {
-    const { parameters, headers, body, call } = input;
-    const { id, owner } = this.#keyOf(parameters);
-    const condition = writeCondition(headers);
-    const tags = tagsIn(this.#served.resource, [body], call.format);
-    const changed = await this.#served.table.change(id, values, owner, condition, tags);
-    const record = checkTags(changed, tags, call.format);
+    const { table } = this.#served;
+    const { id, owner } = this.#keyOf(input.parameters);
+    const condition = writeCondition(input.headers);
+    const given = readGiven(table.parts, input);
+    const record = await table.change(id, values, owner, condition, given);
     if (!record) return this.#refuse(input, condition);
-    return recordReply(record, record.newTags);
+    if (record.refusal) throw record.refusal;
+    return recordReply(record, record.createdIds);
   }
 
   readonly remove = async (input: RecordInput): Promise<Reply> => {
@@ -195,23 +181,4 @@ function answerInJson({ headers }: Input<unknown, unknown>, record: Stored): Rep
 
 function recordReply({ text, tag }: Stored, createdIds?: WrittenIds): Reply {
   return jsonReply(200, text, stateHeaders(tag), createdIds);
-}
-
-/** Scopes the key of a request to its client and path, and takes the fingerprint of its body. */
-export function onceOf(
-  key: string,
-  path: string,
-  { key: sender, format, bytes, query }: Call,
-): Once {
-  const content = createHash('sha256').update(format).update(bytes).digest('base64url');
-  return {
-    key: hash('sha256', JSON.stringify([sender?.digest ?? '', path, key]), 'base64url'),
-    fingerprint: content + (query && hash('sha256', query, 'base64url')),
-  };
-}
-
-/** Returns the 422 for a key that was used for another body. */
-export function keyReused(): Problem {
-  const detail = 'This idempotency key was used before, with a different body.';
-  return new Problem('idempotency-key-reused', detail);
 }

@@ -1,27 +1,16 @@
 // The records of a resource, whose JSON text SQLite builds and the service sends as it is.
 
-import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
-import { compoundCreation, type Once } from '../retries/compound-writes.ts';
 import { Batcher, type BatchMeter } from '../storage/batcher.ts';
 import { type Database, MAX_PAGE_BYTES } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
-import {
-  detached,
-  type Memory,
-  NO_MEMORY,
-  type RowTag,
-  type Values,
-  type Write,
-} from '../storage/writer.ts';
-import { taggedChange, type UnknownTags } from '../tags/tagged-notes.ts';
+import { detached, type Memory, NO_MEMORY, type Values, type Write } from '../storage/writer.ts';
 import type { Condition } from './condition.ts';
+import { creationWith, type Given, type GivenParts, type WritePart } from './creation.ts';
 import { recordSql } from './text.ts';
-import { type Changed, type Created, recordKinds, type Stored } from './writes.ts';
+import { type Created, recordKinds, type Settled, type Stored } from './writes.ts';
 
-const NO_KEY = { fingerprint: '' };
-
-/** Then the statements of each write with tags see only its rows. */
+/** Then the statements of each write with lists see only its own. */
 const ALONE = 0;
 
 interface RecordKey {
@@ -31,9 +20,13 @@ interface RecordKey {
 
 /** The records of one table; `owner` is 0 if none owns them. `write` must use the same memory. */
 export class Table {
+  /** What features add to its writes. */
+  readonly parts: readonly WritePart[];
   readonly #resource: Resource;
   readonly #write: Write;
-  readonly #kinds: ReturnType<typeof kindsOf>;
+  readonly #kinds: ReturnType<typeof recordKinds>;
+  /** Those with the first part, with the first two, and so on. */
+  readonly #creations: readonly ReturnType<typeof creationWith>[];
   readonly #memory: Memory;
   readonly #reads: Batcher<RecordKey, Stored | undefined>;
 
@@ -43,26 +36,34 @@ export class Table {
     write: Write,
     memory: Memory = NO_MEMORY,
     meter?: BatchMeter,
+    parts: readonly WritePart[] = [],
   ) {
     this.#resource = resource;
     this.#write = write;
-    this.#kinds = kindsOf(resource);
+    this.#kinds = recordKinds(resource);
+    this.parts = parts;
+    this.#creations = parts.map((_, last) => creationWith(resource, parts.slice(0, last + 1)));
     this.#memory = memory;
     const run = this.#readBatch.bind(this, database, readSql(resource));
     this.#reads = new Batcher({ run, meter });
   }
 
-  /** Stores all or none, once for each key; undefined if the owner is missing. */
+  /** Stores all or none; undefined if the owner is missing. */
   create(
     records: readonly Values[],
     owner = 0,
-    once?: Once,
-    tags?: readonly RowTag[],
-  ): Promise<Created | UnknownTags | undefined> {
-    const rows = rowsOf(records, owner, once ?? (tags && NO_KEY));
-    if (tags) return this.#write(this.#kinds.taggedCreation, ALONE, { rows, tags });
-    if (once) return this.#write(this.#kinds.keyedCreation, once.key, { rows });
-    return this.#write(this.#kinds.creation, undefined, { rows });
+    given: GivenParts = [],
+  ): Promise<Created | undefined> {
+    const kind = this.#creations[given.length - 1];
+    if (!kind)
+      return this.#write(this.#kinds.creation, undefined, { rows: rowsOf(records, owner) });
+    const all: Partial<Given> = Object.assign({ fingerprint: '' }, ...given);
+    const { key, extra } = all;
+    return this.#write(kind, extra ? ALONE : key, {
+      rows: rowsOf(records, owner, all),
+      extra,
+      given,
+    });
   }
 
   read(id: number, owner = 0): Stored | Promise<Stored | undefined> {
@@ -101,17 +102,18 @@ export class Table {
     return owned ? `{"id":${id},"${owned.column}":${owner},` : `{"id":${id},`;
   }
 
-  /** Replaces tags and values, except by null; undefined if no record satisfies the condition. */
+  /** Replaces values, except by null; undefined if no record satisfies the condition. */
   change(
     id: number,
     values: Values,
     owner = 0,
     condition: Condition = null,
-    tags?: readonly RowTag[],
-  ): Promise<Changed | UnknownTags | undefined> {
+    given: GivenParts = [],
+  ): Promise<(Stored & Settled) | undefined> {
     const rows = [[owner, id, condition, ...values]];
-    const { taggedChange, patch, replacement } = this.#kinds;
-    if (tags && taggedChange) return this.#write(taggedChange, ALONE, { rows, tags });
+    const kind = this.parts[given.length - 1]?.change;
+    if (kind) return this.#write(kind, ALONE, { rows, extra: given.at(-1)?.extra, given });
+    const { patch, replacement } = this.#kinds;
     return this.#write(values.includes(null) ? patch : replacement, id, { rows });
   }
 
@@ -142,16 +144,7 @@ function recordIn(line: string | undefined, beginning: string): Stored | undefin
   return { tag: line.slice(0, space), text: line.slice(space + 1) };
 }
 
-function kindsOf(resource: Resource) {
-  return {
-    ...recordKinds(resource),
-    keyedCreation: compoundCreation(resource),
-    taggedCreation: compoundCreation(resource, true),
-    taggedChange: resource === notes ? taggedChange() : undefined,
-  };
-}
-
-function rowsOf(records: readonly Values[], owner: number, once?: Partial<Once>): Values[] {
-  const { key = null, fingerprint = null } = once ?? {};
+function rowsOf(records: readonly Values[], owner: number, once: Partial<Given> = {}): Values[] {
+  const { key = null, fingerprint = null } = once;
   return records.map((values, index) => [owner, key, index === 0 ? fingerprint : null, ...values]);
 }

@@ -1,5 +1,7 @@
 // The kinds of writes on records. A write checks its condition in its own statement. `npm run sql`
 // prints the statements of the service.
+import type { Problem } from '../http/problem.ts';
+import type { WrittenIds } from '../http/reply.ts';
 import { type Resource, rowColumnsOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { Row } from '../storage/database.ts';
@@ -15,22 +17,21 @@ export interface Stored {
   readonly tag: string;
 }
 
-/** The ids of the tags that a write has created by name; of several, the first and the last. */
-export interface NewTags {
-  readonly newTags?: { readonly tag_id: number | readonly [first: number, last: number] };
+/** What parts of a write make of it, and add to its answer. */
+export interface Settled {
+  readonly headers?: readonly string[];
+  readonly createdIds?: WrittenIds;
+  /** Whether an earlier request has created the records. */
+  readonly isReplay?: boolean;
+  /** Why nothing was written. */
+  readonly refusal?: Problem;
 }
 
-/** A record after a change. */
-export interface Changed extends Stored, NewTags {}
-
 /** The records of one creation, which have consecutive ids. */
-export interface Created extends NewTags {
+export interface Created extends Settled {
   readonly id: number;
   readonly tag: string;
   readonly texts: readonly string[];
-  /** Whether an earlier request with the same key has created them. */
-  readonly isReplay?: boolean;
-  readonly isReuse?: boolean;
 }
 
 /** Returns the named query for the rows of creations. */

@@ -1,8 +1,76 @@
-// The keys of requests that must not be carried out twice, however often they are sent.
+// The keys of requests that must not be carried out twice, however often they are sent: a
+// repetition creates nothing and gets the first answer.
+import { createHash, hash } from 'node:crypto';
 import type { Feature } from '../feature.ts';
-import { KeyClock } from './key-clock.ts';
+import { Problem } from '../http/problem.ts';
+import type { Given, RecordInput, WritePart } from '../records/creation.ts';
+import { NUMBER, newIdSql } from '../records/writes.ts';
+import type { Resource } from '../resources/resource.ts';
+import { tagSql } from '../storage/numbers.ts';
+import { NOW } from '../storage/parameter.ts';
+import { ANSWERS, KeyClock } from './key-clock.ts';
+
+/** A key is kept for this time, unless this many others follow. */
+const KEPT_MS = 86_400_000;
+const KEPT_KEYS = 100_000;
+
+/** The SQL that forgets the oldest keys. */
+export const FORGET_KEYS = `
+  DELETE FROM ${ANSWERS} WHERE answered_at <= (${NOW}) - ${KEPT_MS}
+    OR position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS}`;
+
+const REUSED = 'This idempotency key was used before, with a different body.';
+const REPLAYED = ['idempotent-replayed', 'true'];
 
 /** The clock of the keys: they outlive a clock that is set forward. */
 export function retries(): Feature {
   return { commits: new KeyClock() };
+}
+
+/** Returns the part of keys in the creation of records. */
+export function requestKeys(resource: Resource): WritePart {
+  const { table } = resource;
+  return {
+    askedBy: ['idempotency-key'],
+    read: (input, _, newAt) => readKey(input, newAt),
+    admits: `NOT EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = _key)`,
+    columns: {
+      fingerprint: 'known.fingerprint',
+      id: `coalesce(known.id, ${newIdSql(resource)})`,
+      tag: `coalesce(known.tag, ${tagSql(NUMBER)})`,
+    },
+    join: `LEFT JOIN ${ANSWERS} AS known ON known.key = _key`,
+    around: (others, named) => ({
+      forget: { sql: FORGET_KEYS },
+      ...others,
+      remember: named(`
+        INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
+        SELECT _key, _fingerprint, ${table}.id, ${tagSql(`${table}.number`)}, ${NOW}
+        FROM sent CROSS JOIN ${table} ON ${table}.id = (SELECT first_id FROM created) + _position
+        WHERE _key IS NOT NULL AND _fingerprint IS NOT NULL`),
+    }),
+  };
+}
+
+/** Returns what a request to `path` gives to a write by its key. */
+export function readKey({ headers, call }: RecordInput, path?: string): Given {
+  // Without the base path: a new --base-url must not turn a repetition into a first request.
+  const scope = [call.key?.digest ?? '', path, headers['idempotency-key']];
+  const key = hash('sha256', JSON.stringify(scope), 'base64url');
+  const content = createHash('sha256').update(call.format).update(call.bytes).digest('base64url');
+  return keyGiven(key, content + (call.query && hash('sha256', call.query, 'base64url')));
+}
+
+/** Returns what a request gives to a write by its key and the fingerprint of its content. */
+export function keyGiven(key: string, fingerprint: string): Given {
+  return {
+    key,
+    fingerprint,
+    settle({ fingerprint: known }) {
+      if (known === null) return {};
+      if (known !== fingerprint) return { refusal: new Problem('idempotency-key-reused', REUSED) };
+      // The first answer may have got lost, so a repetition gets the same: 201, too.
+      return { headers: REPLAYED, isReplay: true };
+    },
+  };
 }

@@ -8,14 +8,11 @@ import type { Database, Row, Statement } from './database.ts';
 /** A row as a statement unpacks it; null stands for a value that is not given. */
 export type Values = readonly (FieldValue | null)[];
 
-/** The rows of a write, and their tags. */
+/** The rows of a write, and lists that its statements read, too; see parameter.ts. */
 export interface RowSet {
   readonly rows: readonly Values[];
-  readonly tags?: readonly RowTag[];
+  readonly extra?: readonly (readonly unknown[])[] | undefined;
 }
-
-/** A tag of a row: the position of the row, and the id or name of the tag. */
-export type RowTag = readonly [row: number, tag: number | string];
 
 /** With `ignoresRows`, it gets no rows, because unpacking them takes time. */
 type WriteStatement = Pick<Statement, 'sql' | 'rows'> & { readonly ignoresRows?: boolean };
@@ -90,9 +87,9 @@ export interface Run {
   readonly rows: Values[];
 }
 
-/** The cost of a row or tag, and of the statements of a write with tags, in characters. */
+/** The cost of a row, and of statements that no other write shares, in characters. */
 const ROW_SIZE = 256;
-const TAGGED_SIZE = 8_192;
+const UNSHARED_SIZE = 8_192;
 /** The largest write leaves room in its batch, so that small ones need not wait. */
 const MAX_SIZE = 0.75 * BATCH_LIMITS.batchSize;
 
@@ -151,8 +148,9 @@ export function createWriter(
     batcher.submit({ kind, key, write } as unknown as Item) as Promise<never>;
 }
 
-function sizeOf({ write: { rows, tags } }: Item): number {
-  let size = (rows.length + (tags?.length ?? 0)) * ROW_SIZE + (tags ? TAGGED_SIZE : 0);
+function sizeOf({ write: { rows, extra } }: Item): number {
+  let size = rows.length * ROW_SIZE;
+  if (extra) size += UNSHARED_SIZE + extra.flat().length * ROW_SIZE;
   for (const row of rows)
     for (const value of row) if (typeof value === 'string') size += value.length;
   return Math.min(size, MAX_SIZE);
@@ -184,7 +182,7 @@ function inRuns(items: readonly Item[]): Run[] {
 }
 
 function addStatements(statements: Statement[], { kind, writes, rows }: Run, now: number): void {
-  const extra = kind.extra?.(writes) ?? [];
+  const extra = kind.extra?.(writes) ?? writes[0]?.extra ?? [];
   const withRows = JSON.stringify([now, rows, ...extra]);
   for (const { sql, rows, ignoresRows } of Object.values(kind.statements)) {
     const parameter = ignoresRows ? JSON.stringify([now, [], ...extra]) : withRows;

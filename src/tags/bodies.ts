@@ -1,33 +1,33 @@
 // The tags in the bodies of notes.
 import { validationFailed } from '../contract/endpoint.ts';
 import { MAX_BULK_TAGS } from '../contract/generated.js';
+import { violationAt } from '../contract/violations.ts';
 import type { BodyFormat } from '../http/body/formats.ts';
 import type { Violation } from '../http/problem.ts';
-import { notes } from '../resources/notes.ts';
-import type { Members, Resource } from '../resources/resource.ts';
-import type { RowTag } from '../storage/writer.ts';
-import type { UnknownTags } from './tagged-notes.ts';
+import type { Given, WritePart } from '../records/creation.ts';
+import { valuesOf } from '../resources/resource.ts';
+import { tags as resource } from '../resources/tags.ts';
+
+/** A tag of a row: the position of the row, and the id or name of the tag. */
+export type RowTag = readonly [row: number, tag: number | string];
 
 /** A list of ids or names in a body; null counts as not given. */
 type TagList = readonly (number | string)[] | null | undefined;
 
+/** In bulk requests, this many tags count as one line. */
+const TAGS_PER_LINE = 2;
+
 /** Returns the tags that notes list, by id or name; undefined if there is no list. Throws 422. */
-export function tagsIn(
-  resource: Resource,
-  bodies: readonly Members[],
-  format: BodyFormat,
-  areNew = false,
-): readonly RowTag[] | undefined {
-  if (resource !== notes) return undefined;
+export const readTags: WritePart['read'] = ({ call: { format } }, bodies, newAt) => {
   const violations: Violation[] = [];
   let tags: RowTag[] | undefined;
   for (const [row, body] of bodies.entries()) {
     const [ids, names] = [body.tag_ids, body.tags] as readonly TagList[];
     // Some generated clients send empty lists for what was never set.
-    const isUnset = areNew && ids?.length === 0 && names?.length === 0;
+    const isUnset = newAt !== undefined && ids?.length === 0 && names?.length === 0;
     if (ids && names && !isUnset) {
       const detail = 'must not be combined with tag_ids; leave out one of the two';
-      violations.push(violationAt(row, ['tags'], format, 'oneOf', detail));
+      violations.push(violationAt(`${pathOf(row, format)}/tags`, 'oneOf', detail));
     }
     const given = ids ?? names;
     if (!given) continue;
@@ -35,38 +35,42 @@ export function tagsIn(
     for (const tag of given) tags.push([row, tag]);
     if (tags.length <= MAX_BULK_TAGS) continue;
     const detail = `must have fewer items: all lines may have ${MAX_BULK_TAGS} tags together`;
-    violations.push(violationAt(row, [ids ? 'tag_ids' : 'tags'], format, 'maxItems', detail));
+    const path = `${pathOf(row, format)}/${ids ? 'tag_ids' : 'tags'}`;
+    violations.push(violationAt(path, 'maxItems', detail));
     break;
   }
   if (violations.length > 0) throw validationFailed(violations);
-  return tags;
+  return tags && tagsGiven(tags, format);
+};
+
+/** Returns what a request gives to its write by these tags. */
+export function tagsGiven(tags: readonly RowTag[], format: BodyFormat): Given {
+  const names = new Set(tags.map(([, tag]) => tag).filter((tag) => typeof tag === 'string'));
+  return {
+    extra: [tags, [...names].map((name) => valuesOf(resource, { name }))],
+    lines: tags.length / TAGS_PER_LINE,
+    settle({ unknown, new_tags, last_tag }) {
+      const positions: readonly number[] = JSON.parse(String(unknown));
+      if (positions.length > 0) return { refusal: unknownTags(positions, tags, format) };
+      const [first, last] = [Number(last_tag) + 1, Number(last_tag) + Number(new_tags)];
+      if (last < first) return {};
+      return { createdIds: { tag_id: first === last ? first : [first, last] } };
+    },
+  };
 }
 
-/** Returns the outcome of a write. Throws 422 if the ids of some of its tags are unknown. */
-export function checkTags<Outcome extends object>(
-  outcome: Outcome | UnknownTags | undefined,
-  tags: readonly RowTag[] = [],
-  format: BodyFormat,
-): Outcome | undefined {
-  if (!outcome || !('unknown' in outcome)) return outcome as Outcome | undefined;
+/** Returns the 422 for ids that are not those of tags, given their positions. */
+function unknownTags(positions: readonly number[], tags: readonly RowTag[], format: BodyFormat) {
   // Searching for each would take long: there may be thousands.
   const firsts = new Map(tags.map(([row], position) => [row, position] as const).reverse());
-  const violations = outcome.unknown.map((position) => {
+  const violations = positions.map((position) => {
     const [row] = tags[position] ?? [0];
-    const index = position - (firsts.get(row) ?? 0);
-    return violationAt(row, ['tag_ids', index], format, 'exists', 'must be the id of a tag');
+    const path = `${pathOf(row, format)}/tag_ids/${position - (firsts.get(row) ?? 0)}`;
+    return violationAt(path, 'exists', 'must be the id of a tag');
   });
-  throw validationFailed(violations);
+  return validationFailed(violations);
 }
 
-/** Returns a violation in a body; that of a line names its row. */
-function violationAt(
-  row: number,
-  steps: readonly (string | number)[],
-  format: BodyFormat,
-  code: string,
-  detail: string,
-): Violation {
-  const path = [...(format === 'lines' ? [row] : []), ...steps];
-  return { field: path.join('.'), in: 'body', pointer: ['#', ...path].join('/'), code, detail };
+function pathOf(row: number, format: BodyFormat): string {
+  return format === 'lines' ? `/${row}` : '';
 }

@@ -1,30 +1,25 @@
 // Notes that are written with their tags, which a request gives by id or by name.
 
+import type { JointWrite, WritePart } from '../records/creation.ts';
 import { FIRST_FIELD, recordSql } from '../records/text.ts';
 import {
-  type Changed,
   changedRows,
   insertSql,
   isTarget,
-  type NewTags,
   newRecords,
   readStatement,
+  type Settled,
+  type Stored,
   updating,
   writtenIn,
 } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
-import { valuesOf } from '../resources/resource.ts';
+import type { Resource } from '../resources/resource.ts';
 import { tags } from '../resources/tags.ts';
-import type { Row } from '../storage/database.ts';
 import { lastIdSql, tagSql } from '../storage/numbers.ts';
 import { namedRows, SET_TIMES } from '../storage/parameter.ts';
-import type { RowSet, WriteKind } from '../storage/writer.ts';
-
-/** A write was not carried out because some ids are not those of tags. */
-export interface UnknownTags {
-  /** Their positions among the tags of the write. */
-  readonly unknown: readonly number[];
-}
+import type { WriteKind } from '../storage/writer.ts';
+import { readTags } from './bodies.ts';
 
 /** Returns the SQL of the id of a tag, given its id or name; NULL for a new name. */
 export function tagIdSql(tag: string): string {
@@ -35,7 +30,7 @@ export function tagIdSql(tag: string): string {
 const TAG_FIELDS = Object.keys(tags.fields);
 
 /** The named queries of a write for its tags: those given, unknown ids, new names, and all ids. */
-export const TAGS = `
+const QUERIES = `
   ${namedRows('tagged', ['_row', 'tag'], 2)},
   ${namedRows('named', TAG_FIELDS, 3)},
   unknown AS (
@@ -46,15 +41,8 @@ export const TAGS = `
     FROM named WHERE NOT EXISTS (SELECT 1 FROM tags WHERE name = named.name)),
   chosen AS (SELECT _row, ${tagIdSql('tagged.tag')} AS tag_id FROM tagged),`;
 
-/** Returns what {@link TAGS} reads from the parameter: all tags, and a tag for each name. */
-export function tagValues([write]: readonly RowSet[]) {
-  const all = write?.tags ?? [];
-  const names = new Set(all.map(([, tag]) => tag).filter((tag) => typeof tag === 'string'));
-  return [all, [...names].map((name) => valuesOf(tags, { name }))];
-}
-
-/** What a write must know of its tags beforehand; see {@link newTagsIn}. */
-export const TAG_COLUMNS = {
+/** What a write must know of its tags beforehand. */
+const COLUMNS = {
   // As a string, which json_object does not embed as JSON.
   unknown: `(SELECT json_group_array(_position) FROM unknown) || ''`,
   new_tags: '(SELECT count(*) FROM new_tags)',
@@ -62,22 +50,14 @@ export const TAG_COLUMNS = {
 };
 
 /** Creates the new tags of a write. Its named query `admitted` is empty if it must not happen. */
-export const CREATE_TAGS = insertSql(
+const CREATE_TAGS = insertSql(
   tags,
   newRecords(tags, 'FROM new_tags WHERE EXISTS (SELECT 1 FROM admitted)'),
 );
 
-/** Returns the ids of the tags that a write creates, given its {@link TAG_COLUMNS}. */
-export function newTagsIn({ new_tags, last_tag }: Row): NewTags {
-  const count = Number(new_tags);
-  if (count === 0) return {};
-  const [first, last] = [Number(last_tag) + 1, Number(last_tag) + count];
-  return { newTags: { tag_id: count === 1 ? first : [first, last] } };
-}
-
 /** Returns changes of notes and tags; the tags go first, while the condition can be tested. */
-export function taggedChange(): WriteKind<RowSet, Changed | UnknownTags | undefined> {
-  const named = `${changedRows(notes)},${TAGS}
+function taggedChange(): WriteKind<JointWrite, (Stored & Settled) | undefined> {
+  const named = `${changedRows(notes)},${QUERIES}
     target AS (SELECT notes.* FROM sent CROSS JOIN notes ON ${isTarget(notes)}),
     admitted AS (SELECT id FROM target WHERE NOT EXISTS (SELECT 1 FROM unknown))`;
   const statement = (sql: string) => ({ sql: `WITH ${named} ${sql}` });
@@ -88,7 +68,7 @@ export function taggedChange(): WriteKind<RowSet, Changed | UnknownTags | undefi
     statements: {
       before: readStatement(
         named,
-        { ...TAG_COLUMNS, tag: tagSql('number'), text },
+        { ...COLUMNS, tag: tagSql('number'), text },
         'FROM target AS notes',
       ),
       createTags: statement(CREATE_TAGS),
@@ -103,21 +83,40 @@ export function taggedChange(): WriteKind<RowSet, Changed | UnknownTags | undefi
       update: updating(notes, true, named, isChanged),
       setTimes: SET_TIMES,
     },
-    extra: tagValues,
-    outcomes: (_, { before = [], update = [] }) => [changedBy(before[0], update[0])],
-    changes({ rows: [row = []] }, outcome) {
-      if (!outcome || 'unknown' in outcome) return [];
+    outcomes([write], { before: rows = [], update = [] }) {
+      const [before] = rows;
+      if (!before) return [undefined];
+      const now = update[0] ? writtenIn(update[0]) : { rest: before.text, tag: before.tag };
+      const settled = write?.given.at(-1)?.settle(before);
+      return [{ text: String(now.rest), tag: String(now.tag), ...settled }];
+    },
+    changes({ rows: [row = []] }, changed) {
+      if (!changed || changed.refusal) return [];
       // New tags may be the same as before.
       if (row.slice(FIRST_FIELD).every((value) => value === null)) return undefined;
-      const { text, tag } = outcome;
+      const { text, tag } = changed;
       return [['notes', Number(row[1]), { text, tag }]];
     },
   };
 }
 
-function changedBy(before?: Row, update?: Row): Changed | UnknownTags | undefined {
-  if (!before) return undefined;
-  if (before.unknown !== '[]') return { unknown: JSON.parse(String(before.unknown)) };
-  const { rest: text, tag } = update ? writtenIn(update) : { rest: before.text, tag: before.tag };
-  return { text: String(text), tag: String(tag), ...newTagsIn(before) };
+/** Returns the part of tags in writes of notes. */
+export function tagsOfNotes(resource: Resource): WritePart | undefined {
+  if (resource !== notes) return undefined;
+  return {
+    askedBy: ['tag_ids', 'tags'],
+    read: readTags,
+    queries: QUERIES,
+    admits: 'NOT EXISTS (SELECT 1 FROM unknown)',
+    columns: COLUMNS,
+    around: (others, named) => ({
+      ...others,
+      createTags: named(CREATE_TAGS),
+      tag: named(`
+        INSERT INTO note_tags (note_id, tag_id)
+        SELECT first_id + _row, tag_id FROM created CROSS JOIN chosen WHERE first_id IS NOT NULL`),
+      setTimes: SET_TIMES,
+    }),
+    change: taggedChange(),
+  };
 }

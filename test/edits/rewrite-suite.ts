@@ -7,11 +7,10 @@ import { MAX_BODY_LENGTH } from '../../src/contract/generated.js';
 import { createRewriter } from '../../src/edits/rewrites.ts';
 import { type Condition, isNoneOf, isOneOf } from '../../src/records/condition.ts';
 import { notes as resource } from '../../src/resources/notes.ts';
-import type { Once } from '../../src/retries/compound-writes.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { overhear } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
-import { tableOf } from '../support/tables.ts';
+import { type Once, tableOf } from '../support/tables.ts';
 
 async function open(t: TestContext, engine: Engine) {
   const heard = overhear(await engine.open(t));

@@ -12,6 +12,11 @@ const INDEXES = 'src/commands/indexes.ts';
 const MAIN = 'src/main.ts';
 const BUILD = 'src/build/build.ts';
 
+const WITHOUT_EDITS: readonly Edit[] = [
+  [APP, "import { edits } from './edits/feature.ts';\n"],
+  [APP, '    edits(core),\n'],
+];
+
 /**
  * The features by folder, and the edits that remove each. Without guards/ nothing would be safe: it
  * cannot be removed, and options, commands and processes know its keys.
@@ -31,10 +36,7 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [BUILD, "import { buildDocs } from '../docs/build.ts';\n"],
     [BUILD, /.* buildDocs\(.*\n/],
   ],
-  edits: [
-    [APP, "import { edits } from './edits/feature.ts';\n"],
-    [APP, '    edits(core),\n'],
-  ],
+  edits: WITHOUT_EDITS,
   health: [
     [APP, "import { health } from './health/feature.ts';\n"],
     [APP, '    health(core),\n'],
@@ -42,7 +44,7 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   lists: [
     [APP, "import { lists } from './lists/feature.ts';\n"],
     [APP, /.* lists\(core, .*\n/],
-    [APP, 'listed, records(core, listed.readChosen', 'records(core, undefined'],
+    [APP, 'listed, records(core, parts, listed.readChosen', 'records(core, parts, undefined'],
   ],
   // The rest of the folder writes the log of the process itself: its start, its faults, its stop.
   'log/feature.ts': [
@@ -66,11 +68,24 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [MAIN, 'options.processes > 1 ? await importSupervisor() : '],
     [MAIN, /function isMember[\s\S]*(?=function createLog)/],
   ],
+  // An append can have a key, too.
+  'retries and edits': [
+    ...WITHOUT_EDITS,
+    [APP, "import { requestKeys, retries } from './retries/feature.ts';\n"],
+    [APP, '    retries(),\n'],
+    [APP, '[requestKeys, tagsOfNotes]', '[tagsOfNotes]'],
+  ],
   search: [
     [APP, "import { search } from './search/feature.ts';\n"],
     [APP, '    search(core),\n'],
     [INDEXES, "import { WORD_INDEXES } from '../search/word-indexes.ts';\n"],
     [INDEXES, '...WORD_INDEXES'],
+  ],
+  tags: [
+    [APP, "import { tags } from './tags/feature.ts';\n"],
+    [APP, "import { tagsOfNotes } from './tags/tagged-notes.ts';\n"],
+    [APP, '    tags(core),\n'],
+    [APP, '[requestKeys, tagsOfNotes]', '[requestKeys]'],
   ],
   text: [
     [APP, "import { texts } from './text/feature.ts';\n"],
@@ -93,7 +108,7 @@ const CORE_TESTS = [
 for (const [part, edits] of Object.entries(FEATURES)) {
   test(`doors: the core works without ${part}`, { timeout: 300_000 }, async (t) => {
     const copy = new ProjectCopy(t);
-    copy.remove(`src/${part}`);
+    for (const folder of part.split(' and ')) copy.remove(`src/${folder}`);
     for (const [file, before, after = ''] of edits) copy.replace(file, before, after);
     await copy.run('node_modules/.bin/tsc');
     copy.takeBuilt('src/contract/generated.js');

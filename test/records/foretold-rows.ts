@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import type { Condition } from '../../src/records/condition.ts';
 import { isNoneOf, isOneOf, NEVER } from '../../src/records/condition.ts';
 import { Table } from '../../src/records/table.ts';
+import { keyGiven, requestKeys } from '../../src/retries/feature.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
 import { createWriter, type Values } from '../../src/storage/writer.ts';
 import { rows } from '../support/databases.ts';
@@ -79,8 +80,8 @@ function perform(table: Table, each: RandomWrite, tag: string): Promise<unknown>
   const owner = each.name === 'tasks' ? 0 : each.owner;
   if (each.kind === 'create') return table.create(each.records, owner);
   if (each.kind === 'once') {
-    const once = { key: `${each.name} ${owner} ${each.key}`, fingerprint: `f${each.records}` };
-    return table.create(each.records, owner, once);
+    const once = keyGiven(`${each.name} ${owner} ${each.key}`, `f${each.records}`);
+    return table.create(each.records, owner, [once]);
   }
   const condition = CONDITIONS[each.condition]?.(tag) ?? null;
   if (each.kind === 'change') return table.change(each.id, each.values, owner, condition);
@@ -119,8 +120,8 @@ export async function foretellWrites(t: TestContext, numRuns: number): Promise<v
       const database = await openWithTasks(t, MEMORY);
       const submit = createWriter(comparing(database, seen));
       const tables = {
-        tasks: new Table(TASKS, database, submit),
-        steps: new Table(STEPS, database, submit),
+        tasks: new Table(TASKS, database, submit, undefined, undefined, [requestKeys(TASKS)]),
+        steps: new Table(STEPS, database, submit, undefined, undefined, [requestKeys(STEPS)]),
       };
       for (const batch of all) {
         const tags = await tagsIn(database);

@@ -63,7 +63,7 @@ async function startWriter(test: TestContext) {
     put: (id: number, text: string) => submit(put, id, [id, text]),
     drop: (id: number) => submit(drop, id, [id]),
     putTagged: (id: number, text: string, tags: number) =>
-      write(put, id, { rows: [[id, text]], tags: Array(tags).fill([0, 'name']) }),
+      write(put, id, { rows: [[id, text]], extra: [Array(tags).fill([0, 'name'])] }),
     /** Puts without a key: such writes never conflict. */
     putWithoutKey: (id: number, text: string) => submit(put, undefined, [id, text]),
     /** Returns the stored ids and texts. */

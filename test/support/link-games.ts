@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { soundnessQueries } from '../../src/commands/check.ts';
+import type { Problem } from '../../src/http/problem.ts';
 import { isOneOf, NEVER } from '../../src/records/condition.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { tags } from '../../src/resources/tags.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { createWriter, type RowTag } from '../../src/storage/writer.ts';
+import { createWriter } from '../../src/storage/writer.ts';
+import type { RowTag } from '../../src/tags/bodies.ts';
 import { createNoteTags } from '../../src/tags/note-tags.ts';
 import { rows } from './databases.ts';
 import { tableOf } from './tables.ts';
@@ -90,9 +92,12 @@ class Model {
     return ordered.flatMap(([note, set]) => inOrder(set).map((tag) => `${note}-${tag}`));
   }
 
-  #missing(links: readonly RowTag[]): number[] {
-    return links.flatMap(([, end], position) =>
-      typeof end === 'string' || this.tags.has(end) ? [] : [position],
+  /** Returns where unknown ids are in the body of a request. */
+  #missing(sets: readonly Ends[]): string[] {
+    return sets.flatMap((set, row) =>
+      set.flatMap((end, index) =>
+        typeof end === 'string' || this.tags.has(end) ? [] : [`#/${row}/tag_ids/${index}`],
+      ),
     );
   }
 
@@ -130,8 +135,8 @@ class Model {
         const { condition } = write;
         const isRefused = condition === 'current' && this.changed.has(write.note);
         if (!set || condition === 'never' || isRefused) return undefined;
-        const missing = this.#missing(linksOf([write.ends]));
-        if (missing.length > 0) return { unknown: missing };
+        const missing = this.#missing([write.ends]);
+        if (missing.length > 0) return missing;
         const last = this.#lastTag;
         this.notes.set(write.note, new Set(this.#idsOf(write.ends)));
         if (write.title !== null) this.changed.add(write.note);
@@ -159,15 +164,16 @@ class Model {
   #newSince(last: number): object {
     const first = last + 1;
     if (this.#lastTag === last) return {};
-    return { newTags: { tag_id: this.#lastTag === first ? first : [first, this.#lastTag] } };
+    return { createdIds: { tag_id: this.#lastTag === first ? first : [first, this.#lastTag] } };
   }
 
   #create({ sets, key }: Extract<AnyWrite, { kind: 'create' }>): unknown {
     const content = JSON.stringify(sets);
     const known = key === null ? undefined : this.#answers.get(key);
-    if (known) return { id: known.id, isReplay: true, isReuse: known.content !== content };
-    const missing = this.#missing(linksOf(sets));
-    if (missing.length > 0) return { unknown: missing };
+    if (known && known.content !== content) return 'reused';
+    if (known) return { id: known.id, isReplay: true };
+    const missing = this.#missing(sets);
+    if (missing.length > 0) return missing;
     const first = this.#lastNote + 1;
     const last = this.#lastTag;
     for (const set of sets) {
@@ -176,7 +182,7 @@ class Model {
       this.changed.add(this.#lastNote);
     }
     if (key !== null) this.#answers.set(key, { id: first, content });
-    return { id: first, isReplay: false, isReuse: false, ...this.#newSince(last) };
+    return { id: first, isReplay: false, ...this.#newSince(last) };
   }
 }
 
@@ -184,6 +190,11 @@ type Ends = readonly (number | string)[];
 
 function linksOf(sets: readonly Ends[]): RowTag[] {
   return sets.flatMap((set, row) => set.map((end): RowTag => [row, end]));
+}
+
+/** Returns the outcome of a refusal. */
+function refused({ slug, extras: { errors = [] } }: Problem): unknown {
+  return slug === 'idempotency-key-reused' ? 'reused' : errors.map(({ pointer }) => pointer);
 }
 
 /** Performs a write; `tagOf` returns the entity tag that a note had before the batch. */
@@ -204,8 +215,8 @@ async function runInProcess(
       const once = write.key === null ? undefined : { key: `${write.key}`, fingerprint };
       const records = sets.map((_, index) => [`${index}`, 'b']);
       const created = await notes.createTagged(records, linksOf(sets), 0, once);
-      if (!created || 'unknown' in created) return created;
-      const { tag, texts, ...outcome } = created;
+      const { tag, texts, refusal, ...outcome } = created ?? assert.fail();
+      if (refusal) return refused(refusal);
       assert.equal(texts.length, sets.length);
       assert.match(tag, /^[0-9a-f]{8}-\d+$/);
       return outcome;
@@ -215,11 +226,12 @@ async function runInProcess(
       const values = [title, null];
       const admitted = { none: null, never: NEVER, current: isOneOf([tagOf(note)]) }[condition];
       const changed = await notes.changeTagged(note, values, linksOf([write.ends]), 0, admitted);
-      if (!changed || 'unknown' in changed) return changed;
-      const { text, tag: _, ...outcome } = changed;
+      if (!changed) return changed;
+      const { text, createdIds, refusal } = changed;
+      if (refusal) return refused(refusal);
       const record = JSON.parse(text);
       if (title !== null) assert.equal(record.title, title);
-      return { id: record.id, ...outcome };
+      return { id: record.id, ...(createdIds && { createdIds }) };
     }
     case 'createNote':
       return (await notes.create([['a', 'b']]))?.id;

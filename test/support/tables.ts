@@ -5,24 +5,20 @@ import { Pages } from '../../src/lists/pages.ts';
 import { partsOf } from '../../src/lists/parts.ts';
 import type { PageRequest } from '../../src/lists/request.ts';
 import type { Condition } from '../../src/records/condition.ts';
+import type { GivenParts } from '../../src/records/creation.ts';
 import { Table } from '../../src/records/table.ts';
-import type { Created, Stored } from '../../src/records/writes.ts';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Field, FieldValue, Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
-import type { Once } from '../../src/retries/compound-writes.ts';
+import { keyGiven, requestKeys } from '../../src/retries/feature.ts';
 import { searchInLists } from '../../src/search/in-lists.ts';
 import type { SearchIndex } from '../../src/search/search-index.ts';
 import type { Database } from '../../src/storage/database.ts';
-import {
-  createWriter,
-  type Memory,
-  type RowTag,
-  type Values,
-  type Write,
-} from '../../src/storage/writer.ts';
+import { createWriter, type Memory, type Values, type Write } from '../../src/storage/writer.ts';
+import { type RowTag, tagsGiven } from '../../src/tags/bodies.ts';
 import { inLists } from '../../src/tags/in-lists.ts';
+import { tagsOfNotes } from '../../src/tags/tagged-notes.ts';
 import { type Members, sampleOf } from './records.ts';
 
 /** Members of a record by name, or the values of its first fields. */
@@ -41,6 +37,14 @@ export function valuesOf(
   });
 }
 
+/** The key of a creation, and the fingerprint of its content. */
+export interface Once {
+  readonly key: string;
+  readonly fingerprint: string;
+}
+
+const givenBy = (once?: Once) => once && keyGiven(once.key, once.fingerprint);
+
 /** A table that {@link tableOf} returns. */
 export type TestTable = ReturnType<typeof tableOf>;
 
@@ -55,32 +59,42 @@ export function tableOf(
   write: Write = createWriter(database),
   memory?: Memory,
 ) {
-  const table = new Table(resource, database, write, memory);
+  const parts = [requestKeys(resource), tagsOfNotes(resource) ?? []].flat();
+  const table = new Table(resource, database, write, memory, undefined, parts);
   const pages = new Pages(listsOf(resource), database);
   const complete = (input: Input) => valuesOf(resource, input);
   const partial = (input: Input) => valuesOf(resource, input, () => null);
+  async function create(records: readonly Input[], owner?: number, given?: GivenParts) {
+    const created = await table.create(records.map(complete), owner, given);
+    if (!created) return undefined;
+    const { headers: _, isReplay = false, ...outcome } = created;
+    return { ...outcome, isReplay };
+  }
   return {
     create: (records: readonly Input[], owner?: number, once?: Once) =>
-      table.create(records.map(complete), owner, once) as Promise<Created | undefined>,
+      create(records, owner, once && [givenBy(once)]),
     createTagged: (
       records: readonly Input[],
       tags: readonly RowTag[],
       owner?: number,
       once?: Once,
-    ) => table.create(records.map(complete), owner, once, tags),
+    ) => create(records, owner, [givenBy(once), tagsGiven(tags, 'lines')]),
     read: (id: number, owner?: number) => table.read(id, owner),
     replace: (id: number, input: Input, owner?: number, condition?: Condition) =>
-      table.change(id, complete(input), owner, condition) as Promise<Stored | undefined>,
+      table.change(id, complete(input), owner, condition),
     /** What is missing in `input` stays as it is. */
     change: (id: number, input: Input, owner?: number, condition?: Condition) =>
-      table.change(id, partial(input), owner, condition) as Promise<Stored | undefined>,
+      table.change(id, partial(input), owner, condition),
     changeTagged: (
       id: number,
       input: Input,
       tags: readonly RowTag[],
       owner?: number,
       condition?: Condition,
-    ) => table.change(id, partial(input), owner, condition, tags),
+    ) => {
+      const given = [undefined, tagsGiven(tags, 'lines')];
+      return table.change(id, partial(input), owner, condition, given);
+    },
     remove: (id: number, owner?: number, condition?: Condition) =>
       table.remove(id, owner, condition),
     page: (request: PageRequest) => pages.read(request),
