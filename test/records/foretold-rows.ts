@@ -9,6 +9,7 @@ import { Table } from '../../src/records/table.ts';
 import { keyGiven, requestKeys } from '../../src/retries/feature.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
 import { createWriter, type Values } from '../../src/storage/writer.ts';
+import { anyCharacter } from '../support/any-character.ts';
 import { rows } from '../support/databases.ts';
 import { MEMORY } from '../support/engines.ts';
 import { linkGames, playLinkGame } from '../support/link-games.ts';
@@ -52,7 +53,7 @@ const CONDITIONS: readonly ((tag: string) => Condition)[] = [
 
 const small = (max: number) => fc.integer({ min: 1, max });
 const integer = fc.oneof(small(3), fc.maxSafeInteger());
-const taskValues = fc.tuple(fc.string({ unit: 'binary' }), fc.boolean(), fc.string());
+const taskValues = fc.tuple(fc.string({ unit: anyCharacter }), fc.boolean(), fc.string());
 const stepValues = fc.tuple(fc.boolean(), integer);
 const partly = <T>(values: fc.Arbitrary<readonly T[]>) =>
   fc

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseQuery } from '../../src/search/query.ts';
+import { anyCharacter } from './any-character.ts';
 import { findIn, type Note, partsOf, queryFor, scan, type Term, UNBOUNDED } from './search.ts';
 
 const SYNTAX = ['"', '*', '-', ' ', '\u3000', '^', ':', '(', ')', '{', '}', '+', ',', '\0', "'"];
@@ -16,7 +17,7 @@ const GLUE = ['', '', ' ', '-', '、', '\n'];
 
 const query = fc
   .array(
-    fc.oneof(fc.constantFrom(...SYNTAX, ...WORDS), fc.string({ unit: 'binary', maxLength: 4 })),
+    fc.oneof(fc.constantFrom(...SYNTAX, ...WORDS), fc.string({ unit: anyCharacter, maxLength: 4 })),
     { maxLength: 40, size: 'max' },
   )
   .map((parts) => parts.join(''));
