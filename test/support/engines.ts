@@ -58,7 +58,7 @@ export const ENGINES: readonly Engine[] = [
   {
     name: 'stand-in for rqlite',
     explainsWrites: true,
-    open: async (test) => openCluster(test, (await startStandIn(test, 2)).nodes),
-    openEmpty: async (test) => openEmptyCluster(test, (await startStandIn(test, 2)).nodes),
+    open: async (test) => openCluster(test, (await startStandIn(test)).nodes),
+    openEmpty: async (test) => openEmptyCluster(test, (await startStandIn(test)).nodes),
   },
 ];
