@@ -3,12 +3,16 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Ends, temporaryFolder } from './engine.ts';
 import { request } from './http.ts';
 
 /** The launcher of this tree. */
 export const LAUNCHER = fileURLToPath(new URL('../../../bin/notes-server', import.meta.url));
+
+/** How long a command may write nothing while a test waits for a text. */
+const MAX_SILENCE_MS = 30_000;
 
 /** What a command gets beside its arguments. */
 export interface CommandParts {
@@ -37,7 +41,7 @@ export interface Command {
   readonly ended: Promise<Ending>;
   /** Resolves with the URL of the ready line; rejects if the command ends without one. */
   ready(): Promise<string>;
-  /** Resolves once standard error holds `text`; rejects if the command ends without it. */
+  /** Resolves once standard error holds `text`; rejects if the command ends or is silent. */
   says(text: string): Promise<void>;
 }
 
@@ -76,13 +80,13 @@ export function startCommand(test: Ends, args: string[], parts: CommandParts = {
     while (!what().includes(text)) {
       const waiting = new AbortController();
       const data = [child.stdout, child.stderr].map((stream) => once(stream, 'data', waiting));
-      const outcome = await Promise.race([...data, ended.then((ending) => ending)]);
+      const silence = delay(MAX_SILENCE_MS, { status: 'silence', signal: '' }, waiting);
+      const outcome = await Promise.race([...data, silence, ended]);
       // Otherwise listeners would pile up on a stream that stays silent.
       waiting.abort();
       if ('status' in outcome && !what().includes(text)) {
-        assert.fail(
-          `ended with ${outcome.status ?? outcome.signal} before "${text}": ${stdout}${stderr}`,
-        );
+        const end = outcome.status ?? outcome.signal;
+        assert.fail(`${end} instead of "${text}": ${stdout}${stderr}`);
       }
     }
   }
