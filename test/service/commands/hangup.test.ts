@@ -31,20 +31,19 @@ const EARLY = preload(`
   process.on('newListener', (name) => name === 'SIGHUP' && ${HANG_UP});
 `);
 
+test('hangup: without keys it is a line in the log', async (t) => {
+  const command = startCommand(t, ['--port', '0'], { node: EARLY });
+  const url = await command.ready();
+  await command.says('"level":"warn","message":"there is no file of keys to reload"');
+  command.process.kill('SIGHUP');
+  assert.equal((await request(url, 'GET', '/notes')).status, 200);
+  const { status, stderr } = await stop(command);
+  assert.equal(status, 0);
+  assert.doesNotMatch(stderr, /"error"/);
+});
+
 for (const processes of ['1', '2']) {
   const args = ['--port', '0', '--processes', processes];
-
-  test(`hangup: without keys it is a line in the log, processes: ${processes}`, async (t) => {
-    const command = startCommand(t, args, { node: EARLY });
-    const url = await command.ready();
-    const line = '"level":"warn","message":"there is no file of keys to reload"';
-    await command.says(line);
-    command.process.kill('SIGHUP');
-    assert.equal((await request(url, 'GET', '/notes')).status, 200);
-    const { status, stderr } = await stop(command);
-    assert.equal(status, 0);
-    assert.doesNotMatch(stderr, /"error"/);
-  });
 
   test(`hangup: a terminal that closes is a stop, processes: ${processes}`, async (t) => {
     if (!hasTerminals(t)) return;

@@ -43,6 +43,14 @@ test('key: appended to any file, it is a key of its own, and so is the last one'
   const folder = temporaryFolder(t);
   const file = join(folder, 'keys');
   const shell = `'${process.execPath}' '${LAUNCHER}' key --name new >> keys`;
+  const append = async (before: string) => {
+    writeFileSync(file, before);
+    await promisify(execFile)('sh', ['-c', shell], { cwd: folder });
+    return readFileSync(file, 'utf8').slice(before.length);
+  };
+  // The command sees only whether the file is empty.
+  const [toNothing, toSomething] = [await append(''), await append('old')];
+  assert.doesNotMatch(toNothing, /^\n/);
   for (const [before, names] of [
     ['', [null]],
     ['old', ['old', null]],
@@ -51,12 +59,10 @@ test('key: appended to any file, it is a key of its own, and so is the last one'
     ['first\r\nold access=read', ['first', 'old', null]],
     ['first\n\nold', ['first', 'old', null]],
   ] as const) {
-    writeFileSync(file, before);
-    await promisify(execFile)('sh', ['-c', shell], { cwd: folder });
-    const text = readFileSync(file, 'utf8');
-    assert.ok(text.startsWith(before) && (before !== '' || !text.startsWith('\n')), text);
+    const line = before === '' ? toNothing : toSomething;
+    writeFileSync(file, before + line);
     const keys = await loadKeys({ apiKeys: [], apiKeysFile: file });
-    const [added = ''] = text.trim().split('\n').at(-1)?.split(' ') ?? [];
+    const [added = ''] = line.trim().split(' ');
     assert.match(added, /^[0-9a-f]{64}$/);
     for (const name of names)
       assert.equal(
