@@ -1,4 +1,4 @@
-// Random characters for fast-check, whose own unit `binary` takes a second to build in each process.
+// Random characters for fast-check, whose own unit `binary` takes a second to build in a process.
 import fc from 'fast-check';
 
 /** Any character, but no half of a surrogate pair. */
