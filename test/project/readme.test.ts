@@ -42,8 +42,8 @@ test('readme: short enough to read in a few minutes', () => {
 });
 
 for (const [name, text, count] of [
-  ['readme', readme, 5],
-  ['scripting', guide('scripting'), 5],
+  ['readme', readme, 6],
+  ['scripting', guide('scripting'), 12],
   ['threads', guide('threads'), 6],
   ['finding notes', guide('finding-notes'), 19],
   ['safe writes', guide('safe-writes'), 9],
@@ -52,7 +52,7 @@ for (const [name, text, count] of [
     const service = await startService(t);
     const steps = [...text.matchAll(/```console\n([\s\S]*?)```/g)]
       .flatMap(([, block = '']) => block.split(/^\$ /m).slice(1))
-      .map((step) => step.split('\n').filter((line) => line !== ''));
+      .map((step) => step.trimEnd().split('\n'));
     assert.equal(steps.length, count);
     for (const [command = '', ...shown] of steps) {
       const here = (text: string) => text.replaceAll('http://127.0.0.1:3000', service.url);

@@ -1,0 +1,65 @@
+// The guide to scripting: its tables hold, and its script edits a note.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { promisify } from 'node:util';
+import { temporaryFolder } from '../support/engine.ts';
+import { startService } from '../support/service.ts';
+import { codeIn, guide, sectionOf, tablesIn } from './documents.ts';
+
+const service = await startService({ after });
+const { url } = service;
+const text = guide('scripting');
+
+async function post(body: string) {
+  const parts = { body, headers: { 'content-type': 'text/markdown' } };
+  return (await service.request('POST', '/notes', parts)).json;
+}
+
+test('scripting: the table of titles and bodies holds', async () => {
+  const [rows = []] = tablesIn(sectionOf(text, 'Send and read texts'));
+  assert.ok(rows.length > 4);
+  for (const row of rows) {
+    const [sent = '', title = '', body = sent] = row
+      .flatMap(codeIn)
+      .map((code) => JSON.parse(`"${code}"`));
+    const note = await post(sent);
+    assert.deepEqual([note.title, note.body], [title, body]);
+  }
+});
+
+test('scripting: the table of what clients accept holds', async () => {
+  const { id } = await post('# Milk\n\nOat');
+  const [rows = []] = tablesIn(sectionOf(text, 'Which form a client gets'));
+  assert.ok(rows.length > 5);
+  for (const row of rows) {
+    const [accept = '', type] = row.flatMap(codeIn);
+    const { headers } = await service.request('GET', `/notes/${id}`, { headers: { accept } });
+    assert.equal(headers['content-type']?.split(';')[0], type, accept);
+  }
+});
+
+test('scripting: the script edits a note, and overwrites no change of others', async (t) => {
+  const [, block = ''] =
+    /```sh\n([\s\S]*?)```/.exec(sectionOf(text, 'Edit a note in your editor')) ?? [];
+  assert.equal(block.trim().split('\n').length, 4);
+  const editor = join(temporaryFolder(t), 'editor');
+  const { id } = await post('# Milk\n\nOat');
+  const edit = (commands: string) => {
+    writeFileSync(editor, `#!/bin/sh\n${commands}`);
+    chmodSync(editor, 0o755);
+    const env = { PATH: process.env.PATH, EDITOR: editor };
+    const script = block.replaceAll('http://127.0.0.1:3000', url);
+    return promisify(execFile)('sh', ['-c', script, 'edit-note', String(id)], { env });
+  };
+  const read = async () => (await service.request('GET', `/notes/${id}`)).json;
+  await edit('echo " milk" >>"$1"');
+  assert.deepEqual(await read(), { id, title: 'Milk', body: 'Oat milk\n' });
+  await edit('exit');
+  assert.deepEqual(await read(), { id, title: 'Milk', body: 'Oat milk\n' });
+  const change = `curl -sX PATCH --json '{"body":"Soy"}' ${url}/notes/${id}; echo more >>"$1"`;
+  await assert.rejects(edit(change), /error: 412/);
+  assert.equal((await read()).body, 'Soy');
+});
