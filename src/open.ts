@@ -1,11 +1,15 @@
 // Opens the database that an option names: a file, memory or a cluster.
 import { readFile } from 'node:fs/promises';
+import { fileGuard } from './file-guard/feature.ts';
 import type { ParsedCluster } from './rqlite/address.ts';
 import { openRqlite } from './rqlite/engine.ts';
 import { type Database, DatabaseUnusable } from './storage/database.ts';
 import { migrate, storedSchema, UNFINISHED_IMPORT } from './storage/schema/migrations.ts';
-import { openSqlite } from './storage/sqlite/engine.ts';
+import { type FileGuard, openSqlite } from './storage/sqlite/engine.ts';
 import { unusable } from './storage/sqlite/unusable.ts';
+
+/** The guard of all files; undefined if none watches them. */
+export const GUARD: FileGuard | undefined = fileGuard;
 
 /** Where data is kept; `name` is the text that was parsed. */
 export type Location =
@@ -34,7 +38,7 @@ export async function openStorage(
     ? openCluster(alone ? { ...db, level: 'linearizable' } : db, options, {
         warn: (message, node) => warn?.(message, { node }),
       })
-    : openSqlite(db.name, { alone, onForeignLog }));
+    : openSqlite(db.name, { alone, guard: GUARD, onForeignLog }));
   try {
     await migrate(database);
     const { isUnfinished } = await storedSchema(database.read);

@@ -2,7 +2,7 @@
 import { constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { refuseForeignLog } from '../file-guard/foreign-log.ts';
+import { GUARD } from '../open.ts';
 import { type Database, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { storedSchema, UNFINISHED_IMPORT } from '../storage/schema/migrations.ts';
 import {
@@ -73,7 +73,7 @@ async function openExisting(
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found) throw new DatabaseUnusable('there is no such file');
     if (!found.isFile()) throw new DatabaseUnusable('it is not a file');
-    refuseForeignLog(path);
+    GUARD?.clear(path);
     const opened = await connect();
     connection = opened;
     await opened.execute(pragmas);
@@ -104,7 +104,7 @@ async function openUnchanging(path: string): Promise<OpenFile> {
 
 /** Locks a file, unless it is damaged, until the returned function is called. */
 export async function lockToReplace(path: string): Promise<() => Promise<void>> {
-  refuseForeignLog(path);
+  GUARD?.clear(path);
   const connection = await openToWrite(path).catch((error) => {
     throw unusable(path, error);
   });

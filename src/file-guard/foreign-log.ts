@@ -36,7 +36,7 @@ export function removeOrigin(log: string): void {
 }
 
 /** Whether the log beside `path` is known to belong to another file. */
-export function hasForeignLog(path: string): boolean {
+function hasForeignLog(path: string): boolean {
   const [log] = companionsOf(path);
   const size = fs.statSync(log, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= LOG_HEADER_BYTES) return false;
@@ -47,10 +47,12 @@ export function hasForeignLog(path: string): boolean {
   return own === birthOf(log) && main !== birthOf(path);
 }
 
-/** Throws {@link DatabaseUnusable} if the log beside `path` is known to belong to another file. */
-export function refuseForeignLog(path: string): void {
-  if (hasForeignLog(path))
-    throw new DatabaseUnusable(`${companionsOf(path)[0]} belongs to another file: move it away`);
+/** Calls `onSetAside` with the new path of a log of another file; without it, throws. */
+export function clearForeignLog(path: string, onSetAside?: (kept: string) => void): void {
+  if (!hasForeignLog(path)) return;
+  const [log] = companionsOf(path);
+  if (!onSetAside) throw new DatabaseUnusable(`${log} belongs to another file: move it away`);
+  onSetAside(setAside(log));
 }
 
 /** Renames a log, so that SQLite does not find it; returns its new path. */

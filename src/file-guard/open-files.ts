@@ -3,6 +3,7 @@
 import { closeSync, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
+import type { OpenFiles } from '../storage/sqlite/engine.ts';
 import { companionsOf } from '../storage/sqlite/files.ts';
 import type { WalIndex } from '../storage/sqlite/wal-index.ts';
 import {
@@ -31,7 +32,7 @@ interface Content {
 type OpenedFile = { readonly file: string; readonly stats: Stats | undefined };
 
 /** The files of one open database: the main file, its log and the index of the log. */
-export class OpenFiles {
+export class WatchedFiles implements OpenFiles {
   readonly #main: OpenedFile;
   readonly #log: OpenedFile;
   readonly #index: OpenedFile;
@@ -66,7 +67,6 @@ export class OpenFiles {
     return this.#isOverwritten;
   }
 
-  /** Throws {@link DatabaseUnavailable} if a write could get lost. */
   check(): void {
     refuseLost(this.#main);
     const { mtimeMs = 0 } = statsOf(dirname(this.#log.file)) ?? {};
@@ -80,7 +80,6 @@ export class OpenFiles {
       throw new DatabaseUnavailable(`${this.#main.file} has been overwritten by another program`);
   }
 
-  /** Must be called after each transaction of this process: it may have ended with a checkpoint. */
   compareContent(): void {
     const checkpoint = this.#walIndex?.checkpoint();
     if (checkpoint === undefined) return;
@@ -116,7 +115,6 @@ export class OpenFiles {
     return this.#isOverwritten || isRecordedAsForeign(this.#log.file);
   }
 
-  /** Call it when SQLite has closed the files; throws DatabaseUnusable if a log was not applied. */
   release(): void {
     clearInterval(this.#timer);
     const { file } = this.#main;

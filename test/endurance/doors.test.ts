@@ -10,6 +10,7 @@ type Edit = readonly [file: string, before: string | RegExp, after?: string];
 const APP = 'src/app.ts';
 const INDEXES = 'src/commands/indexes.ts';
 const MAIN = 'src/main.ts';
+const OPEN = 'src/open.ts';
 const BUILD = 'src/build/build.ts';
 
 const WITHOUT_EDITS: readonly Edit[] = [
@@ -37,6 +38,10 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [BUILD, /.* buildDocs\(.*\n/],
   ],
   edits: WITHOUT_EDITS,
+  'file-guard': [
+    [OPEN, "import { fileGuard } from './file-guard/feature.ts';\n"],
+    [OPEN, ' = fileGuard;', ' = undefined;'],
+  ],
   health: [
     [APP, "import { health } from './health/feature.ts';\n"],
     [APP, '    health(core),\n'],

@@ -5,6 +5,7 @@ import { copyFileSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import sqlite3 from 'sqlite3';
+import { GUARD } from '../../src/open.ts';
 import {
   AnswerTooLarge,
   type Database,
@@ -21,6 +22,7 @@ import {
   openOther,
   rows,
   withNumbers,
+  writeMigrated,
 } from '../support/databases.ts';
 
 const ADD = `
@@ -320,15 +322,20 @@ test('sqlite: large rows arrive in order, and those of a failed read not at all'
   assert.equal((await read(numbers)).length, 100);
 });
 
-test('sqlite: after a transaction, its revision is known without another look', async (t) => {
-  const path = newFile(t);
-  const database = await openDatabase(t, path);
-  const other = await openOther(t, path);
-  const { freshness } = database;
-  assert.ok(freshness);
-  for (let round = 0; round < 3; round += 1) {
-    await other.execute("INSERT INTO tags (name) VALUES ('b')");
-    await change(database, ADD);
-    assert.equal(freshness.committed(), freshness.revision());
-  }
-});
+for (const guard of [GUARD, undefined]) {
+  const kind = guard ? 'guarded' : 'unguarded';
+  test(`sqlite: after a transaction, its revision is known (${kind})`, async (t) => {
+    const path = newFile(t);
+    await writeMigrated(path);
+    const database = await openSqlite(path, { guard });
+    t.after(() => database.close());
+    const other = await openOther(t, path);
+    const { freshness } = database;
+    assert.ok(freshness);
+    for (let round = 0; round < 3; round += 1) {
+      await other.execute("INSERT INTO tags (name) VALUES ('b')");
+      await change(database, ADD);
+      assert.equal(freshness.committed(), freshness.revision());
+    }
+  });
+}

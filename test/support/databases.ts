@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
 import { parseDatabase } from '../../src/cli/option-values.ts';
-import { openStorage } from '../../src/open.ts';
+import { GUARD, openStorage } from '../../src/open.ts';
 import type { NumbersByTable } from '../../src/pages.ts';
 import { RELATIONS } from '../../src/resources/resources.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
@@ -45,7 +45,7 @@ export async function openEmpty(test: Ends, path?: string): Promise<Database> {
   let close = () => Promise.resolve();
   // Registered before the hook that removes the folder.
   test.after(() => close());
-  const database = await openSqlite(path ?? newFile(test));
+  const database = await openSqlite(path ?? newFile(test), { guard: GUARD });
   let closed: Promise<void> | undefined;
   close = () => {
     closed ??= database.close();

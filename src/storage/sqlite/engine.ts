@@ -1,6 +1,4 @@
 // The embedded engine: SQLite in a file. One connection writes; others read at the same time.
-import { hasForeignLog, refuseForeignLog, setAside } from '../../file-guard/foreign-log.ts';
-import { OpenFiles } from '../../file-guard/open-files.ts';
 import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
 import {
@@ -13,7 +11,6 @@ import {
   TAKE_WRITE_LOCK,
   WRITER_PRAGMAS,
 } from './connection.ts';
-import { companionsOf } from './files.ts';
 import { refuseReadOnly, unusable } from './unusable.ts';
 import { openWalIndex, type WalIndex } from './wal-index.ts';
 
@@ -37,23 +34,40 @@ const leftOpen: Connection[] = [];
 /** Reads a page of the file; `SELECT 1` would not. */
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
+/** The files of an open database, which other programs may move, replace or overwrite. */
+export interface OpenFiles {
+  readonly isOverwritten: boolean;
+  /** Throws {@link DatabaseUnavailable} if a write could get lost. */
+  check(): void;
+  /** Must be called after each transaction of this process: it may have ended with a checkpoint. */
+  compareContent(): void;
+  /** Call it when SQLite has closed the files; throws DatabaseUnusable if a log was not applied. */
+  release(): void;
+}
+
+/** Keeps a database from files that are not its own. */
+export interface FileGuard {
+  /** Calls `onSetAside` with the new path of a log of another file; without it, throws. */
+  clear(path: string, onSetAside?: (kept: string) => void): void;
+  /** Watches files that SQLite has opened. Content is compared only with `walIndex`. */
+  watch(path: string, walIndex: WalIndex | undefined): OpenFiles;
+}
+
 interface SqliteOptions {
   /** Whether nobody else can use the file until it is closed. */
   readonly alone?: boolean;
-  /** Called with the new path of a log of another file. Without it, such a log is refused. */
+  readonly guard?: FileGuard | undefined;
   readonly onForeignLog?: ((kept: string) => void) | undefined;
 }
 
 /** Opens a file or `:memory:`; rejects with {@link DatabaseUnusable}, as `close` does. */
 export async function openSqlite(
   path: string,
-  { alone = false, onForeignLog }: SqliteOptions = {},
+  { alone = false, guard, onForeignLog }: SqliteOptions = {},
 ): Promise<Database> {
   const connections: Connection[] = [];
   try {
-    if (path !== MEMORY && onForeignLog && hasForeignLog(path))
-      onForeignLog(setAside(companionsOf(path)[0]));
-    if (path !== MEMORY) refuseForeignLog(path);
+    if (path !== MEMORY) guard?.clear(path, onForeignLog);
     refuseReadOnly(path);
     const writer = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
     connections.push(writer);
@@ -66,7 +80,7 @@ export async function openSqlite(
       await reader.execute(READER_PRAGMAS);
     }
     const walIndex = isSingle ? undefined : openWalIndex(path);
-    const files = path === MEMORY ? undefined : new OpenFiles(path, walIndex);
+    const files = path === MEMORY ? undefined : guard?.watch(path, walIndex);
     return databaseOf(writer, connections.slice(1), files, walIndex);
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
@@ -134,7 +148,9 @@ function databaseOf(
           return await writer.transact(statements);
         } finally {
           revision += 1;
-          files?.compareContent();
+          // Either reads what `walIndex` then calls committed.
+          if (files) files.compareContent();
+          else walIndex?.checkpoint();
         }
       });
     },
