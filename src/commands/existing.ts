@@ -24,7 +24,7 @@ export function isAtRest(path: string): boolean {
   return !existsSync(companionsOf(path)[0]);
 }
 
-/** Opens a file of this program read-only; at rest without locks or companions. */
+/** Opens a file read-only, even with an unfinished import; at rest without locks or companions. */
 export function openToInspect(path: string, mayBeUnfinished = true): Promise<OpenFile> {
   const address = `${pathToFileURL(resolve(path))}${isAtRest(path) ? '?immutable=1' : ''}`;
   const flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI;
