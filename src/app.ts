@@ -74,8 +74,9 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
     { readings: coreReadings(options.db) },
     memory(database.freshness, (options.cacheSizeMib * 1_048_576) / options.processes),
     options.noMetrics ? {} : metrics(features, guarded.keyLabels, siblings.shareMetrics),
+    demonstrations(options.maxThreads),
   );
-  addFeatures(features, { database, isStopping: () => isStopping }, options);
+  addFeatures(features, { database, isStopping: () => isStopping });
   const serving = serve(features, options, guarded);
 
   async function close(): Promise<void> {
@@ -156,11 +157,10 @@ async function serve(
   }
 }
 
-/** Adds the features that need the core, in the order in which they close. */
+/** Adds the features that need the core. */
 function addFeatures(
   features: Feature[],
   { database, isStopping }: Pick<Core, 'database' | 'isStopping'>,
-  options: Options,
 ): void {
   const observers: CommitObserver[] = [];
   const meters = given(features, 'meters');
@@ -172,7 +172,7 @@ function addFeatures(
     isStopping,
   };
   features.push(
-    demonstrations(options.maxThreads),
+    // In the order in which they close.
     health(core),
     retries(),
     search(core),
