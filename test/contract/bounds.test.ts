@@ -40,7 +40,6 @@ const COMMENT = { body: { ...TEXT, maxLength: 10_000 } };
 
 const NOTE_LIST = {
   ...LIST,
-  order: { enum: [...ORDERS, 'rank'] },
   tag_id: { maxItems: 10 },
   'tag_id/items': { format: 'int64', minimum: 1, maximum: LARGEST },
   tag: { maxItems: 10 },

@@ -236,7 +236,7 @@ function addOption(copy: Copy): void {
   const entry = `  greeting: { ${texts}, parse: values.parseText },\n`;
   copy.insert('src/cli/option-table.ts', entry, '  apiKeysFile: {');
   const greet = `  if (options.greeting) log.write('info', options.greeting);\n`;
-  copy.insert('src/app.ts', greet, '  const keys = await loadKeys(options, siblings.keys);');
+  copy.insert('src/app.ts', greet, '  const guarded = await guards(');
   const greeting = '  readonly greeting?: string | undefined;\n';
   copy.insert('src/library.ts', greeting, '  readonly port?: number | undefined;');
 }
