@@ -1,6 +1,5 @@
 // Reads an export page by page and validates its lines, so that records can be stored as they are.
 import { skipSpace } from '../http/body/formats.ts';
-import type { Relation } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
 import {
   type Head,
@@ -24,11 +23,6 @@ export interface FoundRecord extends RecordLine {
   readonly lineNumber: number;
 }
 
-interface RecordPage {
-  readonly relation: Relation;
-  readonly records: readonly FoundRecord[];
-}
-
 /** Reads one export. Errors in a line start with its number. Closes the input when disposed of. */
 export class ExportReader {
   readonly #lines: AsyncGenerator<Buffer>;
@@ -48,7 +42,7 @@ export class ExportReader {
   }
 
   /** Yields the records; call it once. Rejects at the first malformed line or a premature end. */
-  async *pages(head: Head): AsyncGenerator<RecordPage> {
+  async *pages(head: Head) {
     let batch: FoundRecord[] = [];
     let bytes = 0;
     for await (const line of this.#lines) {
@@ -99,7 +93,7 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /** Yields the records by relation, parents before children. */
-function* pagesIn(batch: readonly FoundRecord[]): Generator<RecordPage> {
+function* pagesIn(batch: readonly FoundRecord[]) {
   for (const relation of RELATIONS) {
     const records = batch.filter((record) => record.relation === relation);
     if (records.length > 0) yield { relation, records };
