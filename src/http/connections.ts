@@ -23,7 +23,8 @@ export class Connections {
   readonly #waiting = new Set<Duplex>();
   accepted = 0;
 
-  add(socket: Socket, probeMs: number): void {
+  /** Adds a connection; `onIncomplete` is called if its input ends within a request. */
+  add(socket: Socket, probeMs: number, onIncomplete: () => void): void {
     this.accepted += 1;
     this.latest.set(socket, undefined);
     // Once read, the address outlives the connection, for the log.
@@ -32,7 +33,10 @@ export class Connections {
       this.latest.delete(socket);
       this.#waiting.delete(socket);
     });
-    socket.once('end', () => this.#probe(socket, probeMs));
+    socket.once('end', () => {
+      if (this.latest.get(socket)?.message.complete === false) onIncomplete();
+      else this.#probe(socket, probeMs);
+    });
     // Node resumes a socket after each request, but requests behind a slow answer must wait.
     socket.on('resume', () => this.#waiting.has(socket) && socket.pause());
   }

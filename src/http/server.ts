@@ -58,10 +58,12 @@ export class HttpServer {
     this.#server.maxHeadersCount = 0;
     this.#server
       .on('connection', (socket) => {
-        this.#connections.add(socket, limits.probeMs);
+        // Node does not report that a request for an upgrade ends before it is complete.
+        const refuse = () =>
+          this.#answerFaulty(socket, problemOf({ code: 'HPE_INVALID_EOF_STATE' }));
+        this.#connections.add(socket, limits.probeMs, refuse);
         // Node calls it after the last answer. Its own would not wait for what still arrives.
         socket.destroySoon = () => this.#end(socket);
-        socket.once('end', () => this.#refuseIncomplete(socket));
       })
       .on('request', (message, response) => this.#receive(message, response))
       .on('checkContinue', (message, response) => this.#receive(message, response, true))
@@ -133,14 +135,6 @@ export class HttpServer {
     this.#connections.runAfter(socket, previous, () => this.#refuse(socket, problem, refused));
   }
 
-  /** Refuses a request whose input has ended too early; Node does not if it asks for an upgrade. */
-  #refuseIncomplete(socket: Socket): void {
-    const latest = this.#connections.latest.get(socket);
-    if (!latest || latest.message.complete) return;
-    const cause = 'HPE_INVALID_EOF_STATE';
-    this.#answerFaulty(socket, new Problem('bad-request', INVALID, { cause }));
-  }
-
   #answerFaulty(socket: Duplex, problem: Problem): void {
     // The connection is ending, so no error in the rest of its input can be answered.
     if (socket.writableEnded) return;
@@ -197,20 +191,19 @@ export class HttpServer {
   }
 }
 
-const INVALID = 'The request is not valid HTTP.';
 const HEADERS_TOO_LARGE = 'The request line and headers are too large.';
 const LATE = 'The request did not arrive in time.';
 const HTTP_2 = 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.';
 
 /** Returns the problem for an error of Node's parser, whose `reason` is the message of llhttp. */
-function problemOf(error: NodeJS.ErrnoException & { readonly reason?: string }): Problem {
+function problemOf(error: Partial<NodeJS.ErrnoException> & { readonly reason?: string }): Problem {
   const { code: cause, reason = '' } = error;
   if (cause === 'HPE_HEADER_OVERFLOW')
     return new Problem('request-header-fields-too-large', HEADERS_TOO_LARGE);
   if (cause === 'ERR_HTTP_REQUEST_TIMEOUT') return new Problem('request-timeout', LATE);
   if (cause === 'HPE_PAUSED_H2_UPGRADE')
     return new Problem('http-version-not-supported', HTTP_2, { cause });
-  let detail = INVALID;
+  let detail = 'The request is not valid HTTP.';
   if (reason.startsWith('Invalid char in'))
     detail = mustEncode('A character of the request target that is not printable ASCII');
   if (reason.startsWith('Expected HTTP/'))
