@@ -131,7 +131,7 @@ async function* follow(
   request: ChangesRequest,
   { start, first, round: firstRound }: Beginning,
   call: Call,
-): AsyncIterable<Chunk> {
+): AsyncGenerator<Chunk> {
   const { key } = call;
   const signal = call.inputSignal();
   yield start;

@@ -82,6 +82,7 @@ export class Dispatcher {
   async #answer(exchange: Exchange): Promise<void> {
     const { message } = exchange;
     let sent: Reply | undefined;
+    let stream: Reply['stream'];
     try {
       checkMessage(message); // 505, 431, 400, 501, 417
       const target = parseTarget(message); // 400
@@ -95,6 +96,7 @@ export class Dispatcher {
         reply = found.handle(exchange); // 400, 422, 404 and the rest
       } else reply = found;
       const whole = reply instanceof Promise ? await reply : reply;
+      stream = whole.stream;
       if ('handle' in found && found.method !== 'GET') exchange.createdIds = whole.createdIds ?? {};
       sent = this.#send(exchange, this.#count(exchange, whole));
     } catch (error) {
@@ -104,10 +106,14 @@ export class Dispatcher {
     const ending: Ending = { exchange, status: sent?.status, milliseconds };
     if (sent?.stream && message.method !== 'HEAD')
       await this.#stream(exchange, sent.stream, ending);
-    else this.#options.onEnd(ending);
+    else {
+      // Nobody will read it.
+      await stream?.return(undefined);
+      this.#options.onEnd(ending);
+    }
   }
 
-  async #stream(exchange: Exchange, stream: AsyncIterable<Chunk>, ending: Ending): Promise<void> {
+  async #stream(exchange: Exchange, stream: AsyncGenerator<Chunk>, ending: Ending): Promise<void> {
     const { response, arrivedMs } = exchange;
     const { onEnd } = this.#options;
     this.#streams += 1;

@@ -16,8 +16,8 @@ export interface Reply {
   readonly body?: string | Buffer;
   /** Sent instead of `body`. */
   readonly large?: LargeBody;
-  /** Sent instead of `body`, as long as it lasts. */
-  readonly stream?: AsyncIterable<Chunk>;
+  /** Sent instead of `body`, as long as it lasts. If it fails, the response is cut off. */
+  readonly stream?: AsyncGenerator<Chunk>;
   /** For the log. */
   readonly createdIds?: WrittenIds | undefined;
 }
@@ -138,7 +138,22 @@ export async function sendChunks(
       if (response.writableNeedDrain && (hasMore || bytes.length > MAX_UNREAD_BYTES))
         await once(response, 'drain', { signal: closing.signal }).catch(() => {});
     }
+  } catch (error) {
+    cutOff(response);
+    throw error;
   } finally {
     response.end();
+  }
+}
+
+/** Ends a response so that the client sees that it is incomplete. */
+function cutOff(response: ServerResponse): void {
+  const { socket } = response;
+  // For HTTP/1.0, only a reset differs from the end; but a Unix socket has none.
+  if (socket?.remoteAddress === undefined) response.destroy();
+  else {
+    // It would wait for what still arrives.
+    socket.destroySoon = () => socket.destroy();
+    socket.resetAndDestroy();
   }
 }

@@ -1,9 +1,13 @@
 // Streams and the rest of the service: limits, keys, log, metrics, old clients.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
+import type { Chunk } from '../../../src/http/reply.ts';
+import type { Route } from '../../../src/http/route.ts';
+import { createGate, startBareServer } from '../../support/bare-server.ts';
 import { startCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { openStream } from '../../support/event-stream.ts';
@@ -141,4 +145,48 @@ test('streams: an old client gets them without chunks, until the end', async (t)
     body,
     /^: changes\nretry: 3000\nid: .*-0\n\nid: .*-1\nevent: note.created\ndata: .*\n\n$/,
   );
+});
+
+test('streams: one that fails is cut off visibly, and of a HEAD nothing is read', async (t) => {
+  let ended = 0;
+  let gate = createGate();
+  async function* failing(): AsyncGenerator<Chunk> {
+    try {
+      yield { bytes: Buffer.alloc(0), hasMore: true };
+      yield { bytes: Buffer.from('one\n'), hasMore: true };
+      await gate.passed;
+      throw new Error('it failed');
+    } finally {
+      ended += 1;
+    }
+  }
+  const route: Route = {
+    method: 'GET',
+    template: '/failing',
+    async handle() {
+      const stream = failing();
+      await stream.next();
+      return { status: 200, stream };
+    },
+  };
+  const server = await startBareServer(t, [route]);
+  for (const version of ['1.1', '1.0']) {
+    gate = createGate();
+    const socket = await openSocket(server);
+    const [reset, received] = [once(socket, 'error'), readAll(socket)];
+    let last = '';
+    socket.on('data', (text) => {
+      last = String(text);
+    });
+    socket.write(requestText('GET /failing').replace('1.1', version));
+    // Node takes a reset that arrives with data for an end.
+    await until(() => last.includes('one'));
+    gate.open();
+    assert.equal((await reset)[0].code, 'ECONNRESET');
+    await received;
+  }
+  const head = await openSocket(server);
+  head.write(requestText('HEAD /failing', ['connection: close']));
+  assert.match(await readAll(head), /^HTTP\/1\.1 200 /);
+  await until(() => ended === 3);
 });
