@@ -29,7 +29,7 @@ export function openToInspect(path: string, mayBeUnfinished = true): Promise<Ope
   const address = `${pathToFileURL(resolve(path))}${isAtRest(path) ? '?immutable=1' : ''}`;
   const flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI;
   const connect = () => openConnection(address, flags);
-  return openExisting(path, connect, READER_PRAGMAS, mayBeUnfinished);
+  return openExisting(path, connect, READER_PRAGMAS, { mayBeUnfinished });
 }
 
 /** Opens a file that others may use. Without a right to write, it must not change meanwhile. */
@@ -41,6 +41,13 @@ export function openShared(path: string): Promise<OpenFile> {
   if (isReadOnly && existsSync(path) && isAtRest(path)) return openUnchanging(path);
   // With write access, so that it can remove log and index if it is the last to use the file.
   return openExisting(path, () => openConnection(path, sqlite3.OPEN_READWRITE), READER_PRAGMAS);
+}
+
+/** Opens the file that this process serves. */
+export function openServed(path: string): Promise<OpenFile> {
+  return openExisting(path, () => openConnection(path, sqlite3.OPEN_READONLY), READER_PRAGMAS, {
+    isServed: true,
+  });
 }
 
 /** Opens a file to change it; rejects if somebody uses it. */
@@ -66,14 +73,15 @@ async function openExisting(
   path: string,
   connect: () => Promise<Connection>,
   pragmas: string,
-  mayBeUnfinished = false,
+  { mayBeUnfinished = false, isServed = false } = {},
 ): Promise<OpenFile> {
   let connection: Connection | undefined;
   try {
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found) throw new DatabaseUnusable('there is no such file');
     if (!found.isFile()) throw new DatabaseUnusable('it is not a file');
-    GUARD?.clear(path);
+    // To open and close a file that this process serves would release the locks of SQLite.
+    if (!isServed) GUARD?.clear(path);
     const opened = await connect();
     connection = opened;
     await opened.execute(pragmas);

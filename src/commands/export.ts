@@ -1,18 +1,14 @@
-// The command `export`: writes all records as JSON lines, to a file or to the output.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openCluster, type StorageOptions } from '../open.ts';
+// Exports: all records as JSON lines. The command `export` writes them to a file or to the output.
+import type { StorageOptions } from '../open.ts';
 import { countsOf, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from '../pages.ts';
 import { membersSql, ownMembers } from '../records/members.ts';
 import { keysOf, type Relation, typeOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { timeSql } from '../storage/numbers.ts';
-import { unusable } from '../storage/sqlite/unusable.ts';
-import { openShared } from './existing.ts';
 import { endLine, headLine } from './export-format.ts';
 import { createProgress, formatNumber, type Screen } from './progress.ts';
+import { openSnapshot } from './snapshot.ts';
 import { writeWhole } from './whole-file.ts';
 
 type WriteText = (text: string) => Promise<unknown>;
@@ -24,7 +20,7 @@ export async function exportLines(
   output: WriteText,
   screen: Screen,
 ): Promise<string | undefined> {
-  await using source = await openToExport(from);
+  await using source = await openSnapshot(from);
   if (file === undefined) {
     await writeLines(source, output, screen);
     return undefined;
@@ -39,55 +35,37 @@ export async function exportLines(
   return `exported ${written} to ${file}`;
 }
 
-/** Opens a snapshot of a database; of a cluster, a copy in the folder for temporary files. */
-async function openToExport(options: StorageOptions): Promise<Source & AsyncDisposable> {
-  const { db } = options;
-  if (db.kind !== 'cluster') return openSnapshot(db.name);
-  const parts = { toRead: true };
-  const cluster = await openCluster({ ...db, level: 'linearizable' }, options, parts);
-  const folder = await mkdtemp(join(tmpdir(), 'notes-server-export-'));
-  try {
-    const path = join(folder, 'copy.db');
-    const { changes: before = 0 } = await lastIdsOf(cluster);
-    await cluster.copyTo(path);
-    const copy = await openSnapshot(path);
-    // A node that leads no longer, but does not know yet, has copied an earlier state.
-    const { changes: copied = 0 } = await lastIdsOf(copy);
-    if (copied >= before) return copy;
-    await copy.close();
-    throw new DatabaseUnusable('the leader has changed: run the export again');
-  } catch (error) {
-    throw unusable(db.name, error);
-  } finally {
-    await cluster.close();
-    // It stays readable while it is open, and goes with this process.
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-async function openSnapshot(path: string) {
-  const file = await openShared(path);
-  await file.read({ sql: 'BEGIN' });
-  return file;
+/** Opens an export, as {@link openSnapshot} does. */
+export async function openExport(...parts: Parameters<typeof openSnapshot>) {
+  const source = await openSnapshot(...parts);
+  return { texts: exportTexts(source), close: source.close };
 }
 
 async function writeLines(source: Source, write: WriteText, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'exported');
+  let counts: NumbersByTable = {};
+  for await (const part of exportTexts(source)) {
+    await write(part.text);
+    counts = part.counts;
+    progress(part.done, totalOf(counts));
+  }
+  return formatCounts(counts);
+}
+
+/** Yields an export, with the counts of all records and how many the texts have so far. */
+async function* exportTexts(source: Source) {
   const counts = await countsOf(source);
   const total = totalOf(counts);
-  await write(headLine({ counts, lastIds: await lastIdsOf(source) }));
   let done = 0;
-  progress(done, total);
+  yield { text: headLine({ counts, lastIds: await lastIdsOf(source) }), counts, done };
   for (const relation of RELATIONS) {
     for await (const { lines, count } of recordLines(source, relation)) {
-      await write(lines);
       done += count;
-      progress(done, total);
+      yield { text: lines, counts, done };
     }
   }
   if (done !== total) throw new DatabaseUnusable('the database is damaged: run check');
-  await write(endLine(total));
-  return formatCounts(counts);
+  yield { text: endLine(total), counts, done };
 }
 
 /** Reads a table page by page: one line of JSON for each record, with its type as first member. */

@@ -57,12 +57,14 @@ const storeSql = (rows = `'[]'`) => `
 const FOREIGN_KEYS: Statement = { sql: 'SELECT foreign_keys AS enforced FROM pragma_foreign_keys' };
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
+type CopyTo = (path: string, signal?: AbortSignal) => Promise<void>;
+
 /** Opens a cluster as {@link storedSchema} does; rejects if it lacks -fk or, `toRead`, is empty. */
 export async function openRqlite(
   address: ClusterAddress,
   level: ReadLevel,
   { toRead = false, warn }: { readonly toRead?: boolean; readonly warn?: Warn } = {},
-): Promise<Database & { readonly copyTo: (path: string) => Promise<void> }> {
+): Promise<Database & { readonly copyTo: CopyTo }> {
   const cluster = new Cluster(address);
   const history = new History(cluster, warn);
   try {
@@ -86,9 +88,9 @@ export async function openRqlite(
       await history.ensureProven();
       rowsOf(await send(cluster, PING, level));
     },
-    async copyTo(path) {
+    async copyTo(path, signal) {
       await history.read(async () => {
-        await pipeline(await cluster.get(COPY), createWriteStream(path));
+        await pipeline(await cluster.get(COPY), createWriteStream(path), { signal });
         return { leadership: cluster.leadership };
       });
     },
