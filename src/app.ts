@@ -4,6 +4,7 @@ import { isLocal, type Options } from './cli/options.ts';
 import { demonstrations } from './concurrency/feature.ts';
 import { docs } from './docs/feature.ts';
 import { edits } from './edits/feature.ts';
+import { exported } from './export/feature.ts';
 import type { Core, Feature, Readings } from './feature.ts';
 import { type Guarded, guards, type SharedGuards } from './guards/feature.ts';
 import type { KeyEntry } from './guards/key-file.ts';
@@ -75,6 +76,7 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
     memory(database.freshness, (options.cacheSizeMib * 1_048_576) / options.processes),
     options.noMetrics ? {} : metrics(features, guarded.keyLabels, siblings.shareMetrics),
     demonstrations(options.maxThreads),
+    exported(options, database),
   );
   addFeatures(features, { database, isStopping: () => isStopping });
   const serving = serve(features, options, guarded);

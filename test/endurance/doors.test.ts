@@ -42,6 +42,10 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [OPEN, "import { fileGuard } from './file-guard/feature.ts';\n"],
     [OPEN, ' = fileGuard;', ' = undefined;'],
   ],
+  export: [
+    [APP, "import { exported } from './export/feature.ts';\n"],
+    [APP, '    exported(options, database),\n'],
+  ],
   health: [
     [APP, "import { health } from './health/feature.ts';\n"],
     [APP, '    health(core),\n'],

@@ -14,11 +14,12 @@ import { closureOf, codeOf, root, sourceAt, sources } from '../support/sources.t
 const LAYERS = [
   ['main', 'library', 'build'],
   ['app', 'cli'],
+  ['export'],
   ['commands', 'processes'],
   ['open'],
   [
-    ...['changes', 'concurrency', 'docs', 'guards', 'health', 'lists', 'log', 'memory', 'metrics'],
-    ...['edits', 'records', 'retries', 'search', 'tags', 'text'],
+    ...['changes', 'concurrency', 'docs', 'edits', 'guards', 'health', 'lists', 'log', 'memory'],
+    ...['metrics', 'records', 'retries', 'search', 'tags', 'text'],
   ],
   ['feature'],
   ['contract', 'list-extension', 'pages'],

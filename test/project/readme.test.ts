@@ -303,3 +303,14 @@ test('backups: the export is imported and exported unchanged', async (t) => {
   const unlisted = (member: string, count: string) => (shown.includes(count) ? member : '');
   assert.equal(text.replace(/,("\w+":0)/g, unlisted), shown);
 });
+
+test('backups: the commands of an export over HTTP work', async (t) => {
+  const { url, request } = await startService(t);
+  await request('POST', '/notes', { json: { title: 'a', body: 'b' } });
+  const [, commands = ''] =
+    /```sh\n([\s\S]*?)```/.exec(sectionOf(guide('backups'), '`GET /export`')) ?? [];
+  const cwd = temporaryFolder(t);
+  const args = ['-e', '-c', commands.replaceAll('http://127.0.0.1:3000', url)];
+  const { stdout } = await promisify(execFile)('sh', args, { cwd });
+  assert.equal(stdout, '{"type":"end","records":1}\n');
+});

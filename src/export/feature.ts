@@ -1,0 +1,76 @@
+// All data at /export, as the command `export` writes it: a backup over HTTP.
+import { endpoint } from '../contract/endpoint.ts';
+import type { Feature } from '../feature.ts';
+import { unavailable } from '../http/problem.ts';
+import type { Chunk } from '../http/reply.ts';
+import type { Call } from '../http/route.ts';
+import type { StorageOptions } from '../open.ts';
+import { type Database, DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
+
+/** The limits of exports; tests change them. */
+export const EXPORT_LIMITS = {
+  /** Each occupies one of the four threads on which SQLite works. */
+  readers: 2,
+  /** How long a client may take for a page. The log grows while its snapshot is open. */
+  pageMs: 60_000,
+};
+
+const HEADERS = ['content-type', 'application/x-ndjson', 'cache-control', 'no-store'];
+
+/** The export of the database of this process at /export. */
+export function exported(options: StorageOptions, database: Database): Feature {
+  /** The functions that end the export of each client. */
+  const readers = new Map<string, () => Promise<void>>();
+
+  /** Yields nothing when the snapshot is open, and then the export. */
+  async function* read(client: string, call: Call): AsyncGenerator<Chunk> {
+    const over = new AbortController();
+    const signal = AbortSignal.any([call.signal(), over.signal]);
+    const opening = import('../commands/export.ts').then(({ openExport }) =>
+      openExport(options, database, signal),
+    );
+    let late: NodeJS.Timeout | undefined;
+    /** Releases the snapshot: reading the next page fails. */
+    async function end(): Promise<void> {
+      clearTimeout(late);
+      over.abort(new DatabaseUnavailable('the export has ended'));
+      if (readers.get(client) === end) readers.delete(client);
+      await opening.then(({ close }) => close()).catch(() => {});
+    }
+    readers.set(client, end);
+    try {
+      const { texts } = await opening;
+      signal.throwIfAborted();
+      yield { bytes: Buffer.alloc(0), hasMore: true };
+      for await (const { text } of texts) {
+        if (call.key?.isOver) throw new Error('the key of the client is over');
+        late = setTimeout(end, EXPORT_LIMITS.pageMs);
+        yield { bytes: Buffer.from(text), hasMore: true };
+        clearTimeout(late);
+      }
+    } finally {
+      await end();
+    }
+  }
+
+  const route = endpoint('GET', '/export', async ({ call }) => {
+    const client = call.clientId();
+    if (readers.has(client)) throw unavailable('This client is reading an export already.');
+    if (readers.size >= EXPORT_LIMITS.readers)
+      throw unavailable('Too many exports are being read.');
+    const stream = read(client, call);
+    // Opens the snapshot before the status is sent.
+    await stream.next();
+    return { status: 200, headers: HEADERS, stream };
+  });
+  return {
+    routes: () => [route],
+    toProblem: (error) =>
+      error instanceof DatabaseUnusable
+        ? unavailable('The database cannot be exported now.', { cause: error })
+        : undefined,
+    stop() {
+      for (const end of readers.values()) void end();
+    },
+  };
+}
