@@ -13,6 +13,8 @@ type JsonObject = { [member: string]: Json };
 
 const CONTRACT_ID = 'contract';
 const IGNORED = `${CONTRACT_ID}#/components/schemas/Ignored`;
+/** Ignored, too, unless the request creates a record. */
+const CREATION_TIME = `${CONTRACT_ID}#/components/schemas/CreationTime`;
 const PROBLEM_JSON = 'application/problem+json';
 
 /** The keywords of OpenAPI and of generators. Ajv's strict mode rejects unknown ones. */
@@ -130,7 +132,7 @@ class Contract {
         .sort((one, other) => placeOf(one) - placeOf(other))
         .map((each) => this.#parameterOf(template, each)),
       headers: all.filter(isHeader).map((each) => this.#headerOf(template, each)),
-      body: requestBody && this.#bodyOf(template, requestBody as JsonObject),
+      body: requestBody && this.#bodyOf(template, requestBody as JsonObject, method === 'post'),
     };
   }
 
@@ -164,7 +166,7 @@ class Contract {
     };
   }
 
-  #bodyOf(template: string, body: JsonObject): object {
+  #bodyOf(template: string, body: JsonObject, isCreation: boolean): object {
     const content = this.#resolve(body).content as Record<string, { schema: JsonObject }>;
     const { 'application/json': json, [JSON_LINES]: jsonLines } = content;
     if (!json) throw new Error(`a body of ${template} has no application/json`);
@@ -175,7 +177,8 @@ class Contract {
       validateFully: this.#validator('all', of),
     });
     const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonObject>);
-    const ignored = properties.filter(([, each]) => each.$ref === IGNORED);
+    const refs = isCreation ? [IGNORED] : [IGNORED, CREATION_TIME];
+    const ignored = properties.filter(([, { $ref }]) => refs.includes(String($ref)));
     const members = properties.filter((each) => !ignored.includes(each));
     return {
       ...validators(schema),

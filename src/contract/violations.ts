@@ -129,7 +129,8 @@ const RULES: Readonly<Record<string, (params: SchemaError['params']) => string>>
 function describeRule({ keyword, params, message }: SchemaError, valid?: string): string {
   // The pattern of texts that are not blank ends with \S.
   if (`${params.pattern}`.endsWith('\\S')) return 'must not be blank';
-  if (keyword === 'pattern' || params.format === 'date-time')
-    return valid ? `must be ${valid}` : 'does not have the right form';
+  if (params.format === 'date-time')
+    return `must be ${valid ?? 'a time (RFC 3339), such as 2026-11-22T09:30:00Z'}`;
+  if (keyword === 'pattern') return valid ? `must be ${valid}` : 'does not have the right form';
   return RULES[keyword]?.(params) ?? message ?? 'is not valid';
 }

@@ -5,7 +5,7 @@ import type { Ids } from '../http/paths.ts';
 import type { Members, Resource } from '../resources/resource.ts';
 import type { Row } from '../storage/database.ts';
 import { lastIdSql, tagSql } from '../storage/numbers.ts';
-import type { RowSet, WriteKind } from '../storage/writer.ts';
+import type { RowSet, Values, WriteKind } from '../storage/writer.ts';
 import { ownerExistsSql } from './text.ts';
 import {
   type Created,
@@ -31,6 +31,8 @@ export interface Given {
   readonly fingerprint?: string;
   /** The lists that the named queries of the part read; only one part can have some. */
   readonly extra?: readonly (readonly unknown[])[];
+  /** The values of the columns of the part, for each record. */
+  readonly values?: readonly Values[];
   /** How many lines of a bulk request it counts as. */
   readonly lines?: number;
   /** Returns what the write is for the part, given what was read before. */
@@ -51,10 +53,14 @@ export interface WritePart {
   readonly askedBy: readonly string[];
   /** Throws a Problem for what is wrong; `newAt` is the path of the collection of new records. */
   readonly read: (input: RecordInput, bodies: Bodies, newAt?: string) => Given | undefined;
+  /** Columns of `sent` that follow the fields. */
+  readonly sent?: readonly string[];
   /** Named queries that follow `sent`. */
   readonly queries?: string;
   /** The SQL condition under which a row of `sent` is `admitted`. */
   readonly admits: string;
+  /** The SQL of the times of a new record, if not that of the write. */
+  readonly times?: { readonly created_at: string; readonly updated_at: string };
   /** What `settle` must know: SQL by name. */
   readonly columns: Readonly<Record<string, string>>;
   readonly join?: string;
@@ -85,6 +91,16 @@ function isAsked({ askedBy }: WritePart, { headers }: RecordInput, bodies: Bodie
   return false;
 }
 
+/** Returns the rows with the values of the columns of the parts. */
+export function withValues(rows: Values[], parts: readonly WritePart[], given: GivenParts) {
+  const asked = parts.slice(0, given.length);
+  const valuesAt = (index: number) =>
+    asked.flatMap(({ sent = [] }, part) => given[part]?.values?.[index] ?? sent.map(() => null));
+  return asked.some(({ sent }) => sent)
+    ? rows.map((row, index) => [...row, ...valuesAt(index)])
+    : rows;
+}
+
 /** Returns creations with these parts, each of which is around those that follow it. */
 export function creationWith(
   resource: Resource,
@@ -111,7 +127,11 @@ function statementsWith(resource: Resource, parts: readonly WritePart[]): Statem
   const inside = parts.toReversed();
   const ownerExists = ownerExistsSql(resource, '_owner');
   // After the records were created, and until their keys are, `created` has the id of the first.
-  const named = `${createdRows(resource)},${inside.map(({ queries = '' }) => queries).join('')}
+  const sent = createdRows(
+    resource,
+    parts.flatMap((part) => part.sent ?? []),
+  );
+  const named = `${sent},${inside.map(({ queries = '' }) => queries).join('')}
     admitted AS (
       SELECT * FROM sent
       WHERE ${[ownerExists, ...inside.map(({ admits }) => admits)].join(' AND ')}),
@@ -121,10 +141,11 @@ function statementsWith(resource: Resource, parts: readonly WritePart[]): Statem
   const { id = newIdSql(resource), tag = tagSql(NUMBER) } = columns;
   const read = { position: '_position', owner_exists: ownerExists, ...columns, id, tag };
   const joined = `FROM sent ${parts.map(({ join = '' }) => join).join(' ')}`;
+  const times = parts.find((part) => part.times)?.times;
   const withNamed = (sql: string) => ({ sql: `WITH ${named} ${sql}` });
   const records: Statements = {
     before: readStatement(named, read, `${joined} WHERE _fingerprint IS NOT NULL`),
-    insert: withNamed(insertSql(resource, newRecords(resource, 'FROM admitted'))),
+    insert: withNamed(insertSql(resource, newRecords(resource, 'FROM admitted', times))),
   };
   return inside.reduce((others, { around }) => around(others, withNamed), records);
 }

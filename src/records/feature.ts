@@ -5,6 +5,7 @@ import { RESOURCES } from '../resources/resources.ts';
 import type { WritePart } from './creation.ts';
 import { type ReadChosen, recordRoutes, type Texts } from './route.ts';
 import { Table } from './table.ts';
+import { givenTimes } from './times.ts';
 
 /** The records; without the others, only with their own members, and only in JSON. */
 export function records(
@@ -15,7 +16,7 @@ export function records(
 ): Feature {
   const tables = new Map<Resource, Table>();
   for (const resource of RESOURCES) {
-    const parts = partsOf.flatMap((partOf) => partOf(resource) ?? []);
+    const parts = [...partsOf.flatMap((partOf) => partOf(resource) ?? []), givenTimes];
     tables.set(resource, new Table(resource, database, write, memory, meters?.read, parts));
   }
   return {

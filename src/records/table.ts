@@ -6,7 +6,13 @@ import { type Database, MAX_PAGE_BYTES } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
 import { detached, type Memory, NO_MEMORY, type Values, type Write } from '../storage/writer.ts';
 import type { Condition } from './condition.ts';
-import { creationWith, type Given, type GivenParts, type WritePart } from './creation.ts';
+import {
+  creationWith,
+  type Given,
+  type GivenParts,
+  type WritePart,
+  withValues,
+} from './creation.ts';
 import { recordSql } from './text.ts';
 import { type Created, recordKinds, type Settled, type Stored } from './writes.ts';
 
@@ -59,11 +65,8 @@ export class Table {
       return this.#write(this.#kinds.creation, undefined, { rows: rowsOf(records, owner) });
     const all: Partial<Given> = Object.assign({ fingerprint: '' }, ...given);
     const { key, extra } = all;
-    return this.#write(kind, extra ? ALONE : key, {
-      rows: rowsOf(records, owner, all),
-      extra,
-      given,
-    });
+    const rows = withValues(rowsOf(records, owner, all), this.parts, given);
+    return this.#write(kind, extra ? ALONE : key, { rows, extra, given });
   }
 
   read(id: number, owner = 0): Stored | Promise<Stored | undefined> {

@@ -34,9 +34,9 @@ export interface Created extends Settled {
   readonly texts: readonly string[];
 }
 
-/** Returns the named query for the rows of creations. */
-export function createdRows({ fields }: Resource): string {
-  return namedRows('sent', ['_owner', '_key', '_fingerprint', ...Object.keys(fields)]);
+/** Returns the named query for the rows of creations, with more columns. */
+export function createdRows({ fields }: Resource, more: readonly string[] = []): string {
+  return namedRows('sent', ['_owner', '_key', '_fingerprint', ...Object.keys(fields), ...more]);
 }
 
 /** Returns the named query for the rows of changes. */
@@ -110,13 +110,16 @@ export function newIdSql({ table }: Resource): string {
   return `${lastIdSql(table)} + _position + 1`;
 }
 
+/** The SQL of the times of a record that is written. */
+const TIMES = { created_at: NOW, updated_at: NOW };
+
 /** Returns the query for the records that rows become; `from` is its FROM clause. */
-export function newRecords(resource: Resource, from: string): string {
+export function newRecords(resource: Resource, from: string, times = TIMES): string {
   const { owner, fields } = resource;
   const ownerId = owner ? `_owner AS ${owner.column}, ` : '';
   return `
     SELECT ${newIdSql(resource)} AS id, ${ownerId}${Object.keys(fields).join(', ')},
-      ${NUMBER} AS number, ${NOW} AS created_at, ${NOW} AS updated_at
+      ${NUMBER} AS number, ${times.created_at} AS created_at, ${times.updated_at} AS updated_at
     ${from}`;
 }
 

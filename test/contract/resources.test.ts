@@ -92,7 +92,8 @@ for (const resource of RESOURCES) {
       const place = resolve(`${body}/content/application~1json/schema`);
       const { required = [] } = at(place ?? '') as Schema;
       const tagged = resource === notes ? ['tag_ids', 'tags'] : [];
-      const members = [...Object.keys(fields), ...tagged].sort();
+      const times = method === 'POST' ? ['created_at', 'updated_at'] : [];
+      const members = [...Object.keys(fields), ...tagged, ...times].sort();
       assert.deepEqual([...(operation.body?.members ?? [])].sort(), members);
       for (const [name, { type, default: byDefault }] of Object.entries(fields)) {
         const schema = at(resolve(`${place}/properties/${name}`) ?? '') as Schema;

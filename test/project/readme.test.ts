@@ -43,7 +43,7 @@ test('readme: short enough to read in a few minutes', () => {
 
 for (const [name, text, count] of [
   ['readme', readme, 6],
-  ['scripting', guide('scripting'), 12],
+  ['scripting', guide('scripting'), 14],
   ['threads', guide('threads'), 6],
   ['finding notes', guide('finding-notes'), 19],
   ['safe writes', guide('safe-writes'), 9],

@@ -87,6 +87,7 @@ async function hearRecords(resource: Resource, database: Database, hear: Hear): 
   const once = { key: 'key', fingerprint: 'fingerprint' };
   await hear(`${name}: create`, () => table.create([{}], ownerId));
   await hear(`${name}: create with a key`, () => table.create([{}], ownerId, once));
+  await hear(`${name}: create with times`, () => table.createTimed([{}], [[0, 1]], ownerId));
   await hear(`${name}: read`, () => table.read(1, ownerId));
   await hear(`${name}: replace`, () => table.replace(1, {}, ownerId));
   await hear(`${name}: patch`, () => table.change(1, [null], ownerId));

@@ -5,8 +5,9 @@ import { Pages } from '../../src/lists/pages.ts';
 import { partsOf } from '../../src/lists/parts.ts';
 import type { PageRequest } from '../../src/lists/request.ts';
 import type { Condition } from '../../src/records/condition.ts';
-import type { GivenParts } from '../../src/records/creation.ts';
+import type { Given, GivenParts } from '../../src/records/creation.ts';
 import { Table } from '../../src/records/table.ts';
+import { givenTimes } from '../../src/records/times.ts';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Field, FieldValue, Resource } from '../../src/resources/resource.ts';
@@ -59,7 +60,7 @@ export function tableOf(
   write: Write = createWriter(database),
   memory?: Memory,
 ) {
-  const parts = [requestKeys(resource), tagsOfNotes(resource) ?? []].flat();
+  const parts = [requestKeys(resource), tagsOfNotes(resource) ?? [], givenTimes].flat();
   const table = new Table(resource, database, write, memory, undefined, parts);
   const pages = new Pages(listsOf(resource), database);
   const complete = (input: Input) => valuesOf(resource, input);
@@ -79,6 +80,11 @@ export function tableOf(
       owner?: number,
       once?: Once,
     ) => create(records, owner, [givenBy(once), tagsGiven(tags, 'lines')]),
+    createTimed: (records: readonly Input[], values: readonly Values[], owner?: number) => {
+      const given: (Given | undefined)[] = [];
+      given[parts.length - 1] = { values, settle: () => ({}) };
+      return create(records, owner, given);
+    },
     read: (id: number, owner?: number) => table.read(id, owner),
     replace: (id: number, input: Input, owner?: number, condition?: Condition) =>
       table.change(id, complete(input), owner, condition),
