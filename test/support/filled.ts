@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
 import { LAST_NUMBER } from '../../src/storage/numbers.ts';
 import { newFile, openDatabase, withNumbers } from './databases.ts';
-import { temporaryFolder } from './engine.ts';
+import { type Ends, temporaryFolder } from './engine.ts';
 import { beside } from './stored-data.ts';
 
 /** Texts that something between two programs might not let through. */
@@ -19,7 +18,7 @@ export const ODD_TEXTS = [
 const templates = temporaryFolder({ after: (remove) => process.once('exit', remove) });
 
 /** Returns a file with `count + 6` notes, up to the id `count + 8`, tags, a comment and links. */
-export async function filledFile(test: Pick<TestContext, 'after'>, count: number): Promise<string> {
+export async function filledFile(test: Ends, count: number): Promise<string> {
   const template = join(templates, `${count}.db`);
   if (!existsSync(template)) await fill(test, template, count);
   const path = newFile(test);
@@ -27,7 +26,7 @@ export async function filledFile(test: Pick<TestContext, 'after'>, count: number
   return path;
 }
 
-async function fill(test: Pick<TestContext, 'after'>, path: string, count: number): Promise<void> {
+async function fill(test: Ends, path: string, count: number): Promise<void> {
   const database = await openDatabase(test, path);
   await database.transact('fill', [
     {
