@@ -3,6 +3,5 @@ process.env.NOTES_TEST_DEPLOYMENTS = 'others';
 
 await import('../service/lists/members.test.ts');
 await import('../service/lists/search.test.ts');
-await import('../service/records/tags-by-name-model.test.ts');
 await import('../service/records/tags-by-name.test.ts');
 await import('../service/records/tags-on-notes.test.ts');
