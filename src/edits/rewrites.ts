@@ -76,14 +76,15 @@ function statements() {
   const columns = ['_id', '_condition', '_key', '_fingerprint', '_old_text', '_text', '_end'];
   const kept = rowColumnsOf(notes).filter((name) => name !== 'body');
   const cases = Object.entries(REASONS).map(([reason, sql]) => `WHEN ${sql} THEN '${reason}'`);
-  // Functions of texts end at U+0000, those of BLOBs do not. Keys are remembered before the update;
-  // so one with the new tag is not known from before.
+  // Functions of texts end at U+0000, those of BLOBs do not. `_end` is that of the `_last` row. Keys
+  // are remembered before the update; so one with the new tag is not known from before.
   const named = `${namedRows('sent', columns)},
     joined AS (
       SELECT max(_position) AS _last, _id, _condition, _old_text,
         group_concat(_text, char(10) ORDER BY _position) || _end AS _text
       FROM sent GROUP BY _id),
-    numbered AS (SELECT *, ${LAST_NUMBER} + _last + 1 AS _number FROM joined),
+    numbered AS (
+      SELECT *, ${LAST_NUMBER} + row_number() OVER (ORDER BY _last) AS _number FROM joined),
     found AS MATERIALIZED (
       SELECT numbered.*, notes.*,
         (SELECT max(fingerprint) FROM sent CROSS JOIN ${ANSWERS} ON key = _key

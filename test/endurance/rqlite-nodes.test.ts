@@ -8,6 +8,7 @@ import { migrate } from '../../src/storage/schema/migrations.ts';
 import { testChangeLog } from '../changes/change-log-suite.ts';
 import { testChanges } from '../changes/changes-suite.ts';
 import { testImports } from '../commands/import-suite.ts';
+import { testRewrites } from '../edits/rewrite-suite.ts';
 import { testTables } from '../records/table-suite.ts';
 import { testVersions } from '../records/version-suite.ts';
 import { testCreations } from '../retries/creation-suite.ts';
@@ -27,6 +28,7 @@ for (const engine of REAL_ENGINES) {
     testLinks(engine, 100);
     testSearchIndex(engine);
     testImports(engine);
+    testRewrites(engine);
   });
 }
 

@@ -1,0 +1,97 @@
+// Many clients append to one note and edit what they have appended, while processes and nodes are
+// killed. Each acknowledged text is there once and whole, each other one at most once.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { newFile } from '../support/databases.ts';
+import { clusterAddress } from '../support/engine.ts';
+import {
+  type RestartableService,
+  startRestartable,
+  withKills,
+} from '../support/restartable-service.ts';
+import { needsRqlited, replaceLeader, startNodes } from '../support/rqlite-nodes.ts';
+import { assertSound } from '../support/stored-data.ts';
+
+const CLIENTS = 64;
+
+const keyed = () => ({ 'idempotency-key': randomUUID() });
+/** A line that would show where it was torn. */
+const lineOf = (number: number) => `${number}${'.'.repeat(number % 11)}|`;
+
+async function appendLines(
+  t: TestContext,
+  db: string,
+  lines: number,
+  killsOf: (service: RestartableService) => (() => Promise<void>)[],
+): Promise<void> {
+  const service = await startRestartable(t, db);
+  await service.insist('POST', '/notes', { json: { title: 'a', body: 'lines\n' } });
+  const kept = new Set<string>();
+  const inDoubt = new Set<string>();
+  const tags = new Set<unknown>();
+  let [next, replays] = [0, 0];
+
+  /** Appends a line without a key once, or with a key until it is acknowledged; then edits some. */
+  async function append(number: number): Promise<void> {
+    const line = lineOf(number);
+    const parts = { json: { text: number % 3 === 0 ? `${line}\n` : line } };
+    const answer =
+      number % 2 === 0
+        ? await service.attempt('POST', '/notes/1/append', parts)
+        : await service.insist('POST', '/notes/1/append', { ...parts, headers: keyed() });
+    if (!answer) {
+      inDoubt.add(line);
+      return;
+    }
+    assert.equal(answer.status, 200, answer.text);
+    assert.ok(answer.json.body.includes(`\n${line}`), line);
+    tags.add(answer.headers.etag);
+    replays += Number(answer.headers['idempotent-replayed'] === 'true');
+    const isEdited = number % 20 === 1;
+    if (isEdited) {
+      const json = { old_text: `\n${line}`, new_text: `\nedited ${line}` };
+      const edited = await service.insist('POST', '/notes/1/edit', { json, headers: keyed() });
+      assert.equal(edited.status, 200, edited.text);
+    }
+    kept.add(isEdited ? `edited ${line}` : line);
+  }
+
+  async function keepAppending(): Promise<void> {
+    while (next < lines) {
+      next += 1;
+      await append(next);
+    }
+  }
+
+  const clients = Promise.all(Array.from({ length: CLIENTS }, keepAppending));
+  await withKills(clients, { done: () => kept.size, total: lines }, killsOf(service));
+
+  const { json } = await service.insist('GET', '/notes/1');
+  const found: string[] = json.body.split('\n').filter(Boolean);
+  assert.equal(found.shift(), 'lines');
+  assert.equal(new Set(found).size, found.length, 'a line is there twice');
+  for (const line of found) assert.ok(kept.delete(line) || inDoubt.has(line), line);
+  assert.deepEqual([...kept], []);
+  await service.stop();
+  await assertSound(db);
+  t.diagnostic(`${found.length} lines in ${tags.size} changes, ${service.failures()} failures`);
+  t.diagnostic(`${inDoubt.size} lines without an answer, ${replays} repetitions of what was done`);
+}
+
+test('appends: 4,000 lines of 64 clients, none lost, doubled or torn', (t) =>
+  appendLines(t, newFile(t), 4_000, ({ killOne, killAll }) => [
+    ...[killOne, killAll, killOne, killAll],
+  ]));
+
+test('appends: lines on a cluster, none lost, doubled or torn', {
+  skip: needsRqlited,
+}, async (t) => {
+  const cluster = await startNodes(3);
+  t.after(() => cluster.stop());
+  const killLeader = () => replaceLeader(cluster);
+  const db = clusterAddress(cluster.nodes.map(({ url }) => url));
+  await appendLines(t, db, 2_000, ({ killOne, killAll }) => [
+    ...[killLeader, killOne, killLeader, killAll, killLeader],
+  ]);
+});
