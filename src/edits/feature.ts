@@ -2,6 +2,7 @@
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
 import { MAX_BODY_LENGTH } from '../contract/generated.js';
 import type { Core, Feature } from '../feature.ts';
+import { isText } from '../http/body/formats.ts';
 import { fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
@@ -47,7 +48,8 @@ export function edits({ write }: Core): Feature {
     if (code) {
       const isOld = state === 'absent' || state === 'several';
       const field = oldText === undefined ? 'text' : isOld ? 'old_text' : 'new_text';
-      throw validationFailed([{ field, in: 'body', pointer: `#/${field}`, code, detail }]);
+      const pointer = isText(call.format) ? {} : { pointer: `#/${field}` };
+      throw validationFailed([{ field, in: 'body', ...pointer, code, detail }]);
     }
     const { refusal, headers: added = [] } = once?.settle({ fingerprint: known }) ?? {};
     if (refusal) throw refusal;
@@ -56,7 +58,12 @@ export function edits({ write }: Core): Feature {
 
   return {
     routes: () => [
-      endpoint('POST', APPEND, (input: Append) => perform(input, APPEND, input.body.text)),
+      endpoint(
+        'POST',
+        APPEND,
+        (input: Append) => perform(input, APPEND, input.body.text),
+        ({ format, body }) => (isText(format) ? { text: body } : body),
+      ),
       endpoint('POST', EDIT, async (input: Edit) => {
         const { old_text: oldText, new_text: newText } = input.body;
         const charge = Math.floor(oldText.length / CHARACTERS_PER_REQUEST);

@@ -1,4 +1,4 @@
-// The guide to scripting: its tables hold, and its script edits a note.
+// The guide to scripting: its tables hold, and its scripts work.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
@@ -62,4 +62,15 @@ test('scripting: the script edits a note, and overwrites no change of others', a
   const change = `curl -sX PATCH --json '{"body":"Soy"}' ${url}/notes/${id}; echo more >>"$1"`;
   await assert.rejects(edit(change), /error: 412/);
   assert.equal((await read()).body, 'Soy');
+});
+
+test('scripting: the script appends lines', async () => {
+  const { id } = await post('log');
+  const [, block = ''] = /```sh\n([^`]*)```/.exec(sectionOf(text, 'Append to a note')) ?? [];
+  const script = block.replace('http://127.0.0.1:3000/notes/2', `${url}/notes/${id}`);
+  for (const line of ['312 files', '315\\n%s'])
+    await promisify(execFile)('sh', ['-c', script, 'log-line', line]);
+  const { body } = (await service.request('GET', `/notes/${id}`)).json;
+  const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
+  assert.equal(body.replace(time, 'TIME'), 'log\nTIME 312 files\nTIME 315\\n%s\n');
 });

@@ -56,6 +56,32 @@ function cursorBefore(tag: unknown): string {
   return `${generation}-${Number(number) - 1}`;
 }
 
+test('append: a text that is not JSON', async (t) => {
+  const { service } = await startWithNote(t, 'a');
+  const append = (type: string, body: string | Buffer, headers = {}) =>
+    service.request('POST', '/notes/1/append', {
+      body,
+      headers: { 'content-type': type, ...headers },
+    });
+  const key = { 'idempotency-key': 'k' };
+  for (const [type, text, after] of [
+    ['text/plain', '"b"\r\n', 'a\n"b"\r\n'],
+    ['text/markdown; charset=utf-8', '\ufeff# 😀', 'a\n"b"\r\n# 😀'],
+    ['text/plain', '', 'a\n"b"\r\n# 😀'],
+  ] as const) {
+    const { status, json } = await append(type, text);
+    assert.deepEqual([status, json.body], [200, after]);
+  }
+  const long = await append('text/plain', 'x'.repeat(LONGEST));
+  const detail = 'must leave the body with at most 100000 characters';
+  assert.deepEqual(long.json.errors, [{ field: 'text', in: 'body', code: 'maxLength', detail }]);
+  assert.equal((await append('text/plain', Buffer.of(0xff))).status, 400);
+  assert.equal((await append('text/html', 'a')).status, 415);
+  assert.equal((await append('text/plain', 'c', key)).status, 200);
+  assert.equal((await append('text/markdown', 'c', key)).json.status, 422);
+  assert.equal((await append('text/plain', 'c', key)).headers['idempotent-replayed'], 'true');
+});
+
 test('append: a body that would be too long stays as it is', async (t) => {
   const { service, append } = await startWithNote(t, '😀'.repeat(LONGEST - 2));
   const { headers } = await service.request('GET', '/notes/1');
