@@ -76,24 +76,23 @@ function statements() {
   const columns = ['_id', '_condition', '_key', '_fingerprint', '_old_text', '_text', '_end'];
   const kept = rowColumnsOf(notes).filter((name) => name !== 'body');
   const cases = Object.entries(REASONS).map(([reason, sql]) => `WHEN ${sql} THEN '${reason}'`);
-  // Functions of texts end at U+0000, those of BLOBs do not. `_end` is that of the `_last` row. Keys
-  // are remembered before the update; so one with the new tag is not known from before.
+  // Functions of texts end at U+0000, those of BLOBs do not. Beside max(), `_end` is that of the last
+  // row. Keys are remembered before the update; so one with the new tag is not known from before.
   const named = `${namedRows('sent', columns)},
     joined AS (
-      SELECT max(_position) AS _last, _id, _condition, _old_text,
-        group_concat(_text, char(10) ORDER BY _position) || _end AS _text
+      SELECT max(_position), _id, _condition, _old_text,
+        group_concat(_text, char(10) ORDER BY _position) || _end AS _text,
+        ${LAST_NUMBER} + row_number() OVER (ORDER BY max(_position)) AS _number
       FROM sent GROUP BY _id),
-    numbered AS (
-      SELECT *, ${LAST_NUMBER} + row_number() OVER (ORDER BY _last) AS _number FROM joined),
     found AS MATERIALIZED (
-      SELECT numbered.*, notes.*,
+      SELECT joined.*, notes.*,
         (SELECT max(fingerprint) FROM sent CROSS JOIN ${ANSWERS} ON key = _key
-         WHERE sent._id = numbered._id AND tag <> ${tagSql('_number')}) AS _known,
+         WHERE sent._id = joined._id AND tag <> ${tagSql('_number')}) AS _known,
         coalesce(instr(CAST(body AS BLOB), CAST(_old_text AS BLOB)), octet_length(body) + 1)
           AS _place,
         iif(_old_text IS NULL AND substr(CAST(body AS BLOB), -1) NOT IN (x'', x'0A'),
           char(10), '') AS _line
-      FROM numbered CROSS JOIN notes ON notes.id = _id),
+      FROM joined CROSS JOIN notes ON notes.id = _id),
     planned AS MATERIALIZED (
       SELECT *, substr(CAST(body AS BLOB), 1, _place - 1) || _line || _text ||
         substr(CAST(body AS BLOB), _place + coalesce(octet_length(_old_text), 0)) AS _body
