@@ -1,16 +1,26 @@
 // Appends to notes, and edits of them in one place: clients need neither read nor send the body.
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
 import { MAX_BODY_LENGTH } from '../contract/generated.js';
-import type { Core, Feature } from '../feature.ts';
+import type { Core } from '../feature.ts';
 import { isText } from '../http/body/formats.ts';
 import { fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
+import type { Call } from '../http/route.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
 import { readKey } from '../retries/feature.ts';
-import { createRewriter } from './rewrites.ts';
+import { rewrite } from './rewrites.ts';
 
 type Append = Input<Ids, { readonly text: string }>;
 type Edit = Input<Ids, { readonly old_text: string; readonly new_text: string }>;
+
+/** A note to change. */
+interface Target {
+  readonly id: number;
+  /** The path of the request, to which its key belongs. */
+  readonly path: string;
+  /** Answers if there is no such note. */
+  readonly otherwise: () => Reply | Promise<Reply>;
+}
 
 const APPEND = '/notes/{note_id}/append';
 const EDIT = '/notes/{note_id}/edit';
@@ -26,22 +36,13 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>
   blank: ['pattern', 'must not leave the body blank'],
 };
 
-/** The appends and the edits, each at its path. */
-export function edits({ write }: Core): Feature {
-  const rewrite = createRewriter(write);
-
-  async function perform(
-    input: Append | Edit,
-    path: string,
-    text: string,
-    oldText?: string,
-  ): Promise<Reply> {
-    const { parameters, headers, call } = input;
-    const hasKey = headers['idempotency-key'] !== undefined;
-    const once = hasKey ? readKey(input, fillTemplate(path, parameters)) : undefined;
-    const condition = writeCondition(headers);
-    const note = await rewrite(parameters.note_id ?? 0, condition, once, text, oldText);
-    if (!note) throw notFound('Note', call.pathValues[0]);
+/** The appends and the edits at the paths of notes; `append` and `edit` serve other paths. */
+export function edits({ write }: Core) {
+  async function perform(input: Append | Edit, target: Target, text: string, oldText?: string) {
+    const { headers, call } = input;
+    const once = headers['idempotency-key'] === undefined ? undefined : readKey(input, target.path);
+    const note = await rewrite(write, target.id, writeCondition(headers), once, text, oldText);
+    if (!note) return target.otherwise();
     const { state, tag, known } = note;
     if (state === 'unmatched') throw preconditionFailed(tag, headers);
     const [code, detail = ''] = REFUSALS[state] ?? [];
@@ -56,20 +57,33 @@ export function edits({ write }: Core): Feature {
     return jsonReply(200, note.text, [...stateHeaders(tag), ...added]);
   }
 
+  const append = (input: Append, target: Target) => perform(input, target, input.body.text);
+
+  async function edit(input: Edit, target: Target) {
+    const { old_text: oldText, new_text: newText } = input.body;
+    const charge = Math.floor(oldText.length / CHARACTERS_PER_REQUEST);
+    if (charge > 0) await input.call.charge(charge);
+    return perform(input, target, newText, oldText);
+  }
+
+  const routes = () => [
+    endpoint('POST', APPEND, (input: Append) => append(input, targetOf(input, APPEND)), readText),
+    endpoint('POST', EDIT, (input: Edit) => edit(input, targetOf(input, EDIT))),
+  ];
+  return { routes, append, edit };
+}
+
+function targetOf({ parameters, call }: Input<Ids, unknown>, path: string): Target {
   return {
-    routes: () => [
-      endpoint(
-        'POST',
-        APPEND,
-        (input: Append) => perform(input, APPEND, input.body.text),
-        ({ format, body }) => (isText(format) ? { text: body } : body),
-      ),
-      endpoint('POST', EDIT, async (input: Edit) => {
-        const { old_text: oldText, new_text: newText } = input.body;
-        const charge = Math.floor(oldText.length / CHARACTERS_PER_REQUEST);
-        if (charge > 0) await input.call.charge(charge);
-        return perform(input, EDIT, newText, oldText);
-      }),
-    ],
+    id: parameters.note_id ?? 0,
+    path: fillTemplate(path, parameters),
+    otherwise() {
+      throw notFound('Note', call.pathValues[0]);
+    },
   };
+}
+
+/** Returns the members of a body; a text is one of them. */
+function readText({ format, body }: Call): unknown {
+  return isText(format) ? { text: body } : body;
 }

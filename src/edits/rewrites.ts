@@ -3,10 +3,9 @@
 import { MAX_BODY_LENGTH } from '../contract/generated.js';
 import { type Condition, satisfiesSql } from '../records/condition.ts';
 import type { Given } from '../records/creation.ts';
-import { recordSql } from '../records/text.ts';
+import { membersSql, ownMembers } from '../records/members.ts';
 import { readStatement, type Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
-import { rowColumnsOf } from '../resources/resource.ts';
 import { FORGET_KEYS } from '../retries/feature.ts';
 import { ANSWERS } from '../retries/key-clock.ts';
 import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';
@@ -34,26 +33,25 @@ export interface Rewritten extends Stored {
   readonly known: string | null;
 }
 
-/** Returns a function that appends to a note, or replaces `oldText`; undefined if it is missing. */
-export function createRewriter(write: Write) {
-  return async (
-    id: number,
-    condition: Condition,
-    once: Pick<Given, 'key' | 'fingerprint'> | undefined,
-    text: string,
-    oldText: string | null = null,
-  ): Promise<Rewritten | undefined> => {
-    const { key = null, fingerprint = null } = once ?? {};
-    const isAppend = oldText === null;
-    const end = isAppend && text.endsWith('\n') ? '\n' : '';
-    const start = text.slice(0, text.length - end.length);
-    const rows = [[id, condition, key, fingerprint, oldText, start, end]];
-    const isShared = isAppend && condition === null && text !== '';
-    const outcome = isShared ? await write(REWRITE, once?.key, { rows }) : 'refused';
-    if (outcome !== 'refused') return outcome;
-    // No other write shares the statements of a copy.
-    return (await write({ ...REWRITE }, undefined, { rows })) as Rewritten | undefined;
-  };
+/** Appends to a note, or replaces `oldText`; resolves with undefined if there is no such note. */
+export async function rewrite(
+  write: Write,
+  id: number,
+  condition: Condition,
+  once: Pick<Given, 'key' | 'fingerprint'> | undefined,
+  text: string,
+  oldText: string | null = null,
+): Promise<Rewritten | undefined> {
+  const { key = null, fingerprint = null } = once ?? {};
+  const isAppend = oldText === null;
+  const end = isAppend && text.endsWith('\n') ? '\n' : '';
+  const start = text.slice(0, text.length - end.length);
+  const rows = [[id, condition, key, fingerprint, oldText, start, end]];
+  const isShared = isAppend && condition === null && text !== '';
+  const outcome = isShared ? await write(REWRITE, once?.key, { rows }) : 'refused';
+  if (outcome !== 'refused') return outcome;
+  // No other write shares the statements of a copy.
+  return (await write({ ...REWRITE }, undefined, { rows })) as Rewritten | undefined;
 }
 
 /** What is `refused` may be so because of other writes. */
@@ -74,10 +72,9 @@ const REWRITE: WriteKind<RowSet, Rewritten | 'refused' | undefined> = {
 
 function statements() {
   const columns = ['_id', '_condition', '_key', '_fingerprint', '_old_text', '_text', '_end'];
-  const kept = rowColumnsOf(notes).filter((name) => name !== 'body');
   const cases = Object.entries(REASONS).map(([reason, sql]) => `WHEN ${sql} THEN '${reason}'`);
-  // Functions of texts end at U+0000, those of BLOBs do not. Beside max(), `_end` is that of the last
-  // row. Keys are remembered before the update; so one with the new tag is not known from before.
+  // Functions of texts end at U+0000, those of BLOBs do not. The `_end` beside max() is that of the
+  // last row. Keys are remembered before the update; then those with the new tag are not known.
   const named = `${namedRows('sent', columns)},
     joined AS (
       SELECT max(_position), _id, _condition, _old_text,
@@ -98,31 +95,31 @@ function statements() {
         substr(CAST(body AS BLOB), _place + coalesce(octet_length(_old_text), 0)) AS _body
       FROM found),
     judged AS MATERIALIZED (
-      SELECT *, CASE ${cases.join(' ')} ELSE 'changed' END AS _state FROM planned),
-    outcome AS (
-      SELECT _state, _known, ${kept.join(', ')}, created_at,
-        iif(_state = 'changed', _body, body) AS body,
-        iif(_state = 'changed', _number, number) AS number
-      FROM judged)`;
-  const tag = tagSql('number');
+      SELECT *, CASE ${cases.join(' ')} ELSE 'changed' END AS _state FROM planned)`;
+  const body = `iif(_state = 'changed', _body, body)`;
+  const members = ownMembers(notes).map((each) =>
+    each.name === 'body' ? { ...each, sql: body } : each,
+  );
+  const tag = tagSql(`iif(_state = 'changed', _number, number)`);
+  const text = `json_object(${membersSql(members)}) || ''`;
   return {
     forget: { sql: FORGET_KEYS },
     before: readStatement(
       named,
-      { id: 'id', state: '_state', known: '_known', tag, text: `${recordSql(notes)} || ''` },
-      'FROM outcome AS notes',
+      { id: 'id', state: '_state', known: '_known', tag, text },
+      'FROM judged AS notes',
     ),
     remember: {
       sql: `WITH ${named}
         INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
-        SELECT _key, _fingerprint, id, ${tag}, ${NOW} FROM sent CROSS JOIN outcome ON id = _id
+        SELECT _key, _fingerprint, id, ${tag}, ${NOW} FROM sent CROSS JOIN judged ON id = sent._id
         WHERE _key IS NOT NULL AND _state IN ('changed', 'same')`,
     },
     update: {
       sql: `WITH ${named}
-        UPDATE notes SET body = outcome.body, number = outcome.number,
-          updated_at = max(coalesce(outcome.created_at, 0), ${NOW})
-        FROM outcome WHERE notes.id = outcome.id AND _state = 'changed'`,
+        UPDATE notes SET body = _body, number = _number,
+          updated_at = max(coalesce(notes.created_at, 0), ${NOW})
+        FROM judged WHERE notes.id = _id AND _state = 'changed'`,
     },
   };
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { MAX_BODY_LENGTH } from '../../src/contract/generated.js';
-import { createRewriter } from '../../src/edits/rewrites.ts';
+import { rewrite as change } from '../../src/edits/rewrites.ts';
 import { type Condition, isNoneOf, isOneOf } from '../../src/records/condition.ts';
 import { notes as resource } from '../../src/resources/notes.ts';
 import { createWriter } from '../../src/storage/writer.ts';
@@ -16,11 +16,10 @@ async function open(t: TestContext, engine: Engine) {
   const heard = overhear(await engine.open(t));
   const write = createWriter(heard.database);
   const notes = tableOf(resource, heard.database, write);
-  const change = createRewriter(write);
   const rewrite = (id: number, condition: Condition, [first, second]: Texts, once?: Once) =>
     second === undefined
-      ? change(id, condition, once, first)
-      : change(id, condition, once, second, first);
+      ? change(write, id, condition, once, first)
+      : change(write, id, condition, once, second, first);
   return { heard, notes, rewrite };
 }
 
@@ -97,7 +96,7 @@ export function testRewrites(engine: Engine): void {
     const numberOf = (tag = '') => Number(tag.split('-')[1]);
     const last = numberOf((await notes.read(2))?.tag);
     const transactions = heard.transactions.length;
-    const texts = Array.from({ length: 50 }, (_, index) => `${index}${index % 3 ? '' : '\n'}`);
+    const texts = Array.from({ length: 50 }, (_, index) => `\0${index}${index % 3 ? '' : '\n'}`);
     const outcomes = await Promise.all([
       ...texts.map((each, index) =>
         rewrite(1, null, [each], index % 2 ? undefined : { key: `${index}`, fingerprint: 'f' }),

@@ -1,6 +1,6 @@
 // The statements that the service sends to its database, as readers and `npm run sql` see them.
 import { ChangeFeed } from '../../src/changes/feed.ts';
-import { createRewriter } from '../../src/edits/rewrites.ts';
+import { rewrite } from '../../src/edits/rewrites.ts';
 import { filterValues } from '../../src/lists/parts.ts';
 import { isOneOf } from '../../src/records/condition.ts';
 import { comments } from '../../src/resources/comments.ts';
@@ -63,8 +63,9 @@ export async function collectStatements(test: Ends): Promise<NamedStatement[]> {
   };
   for (const resource of RESOURCES) await hearRecords(resource, database, hear);
   await hearTags(database, hear);
-  const rewrite = createRewriter(createWriter(database));
-  await hear('notes: append or edit', () => rewrite(1, null, undefined, 'a'));
+  await hear('notes: append or edit', () =>
+    rewrite(createWriter(database), 1, null, undefined, 'a'),
+  );
   await hear('search index: step', () => index.catchUp());
   for (const resource of RESOURCES) await hearLists(resource, database, hear);
   await database.transact('empty', [EMPTY_LOG]);
