@@ -158,6 +158,22 @@ export function testRewrites(engine: Engine): void {
     assert.equal(await again('p', 'x'), 'changed');
   });
 
+  test('rewrites: a condition is tested after the changes before it in a batch', async (t) => {
+    const { notes, rewrite } = await open(t, engine);
+    const tag = (await notes.create([{ body: 'body' }]))?.tag ?? '';
+    const outcomes = await Promise.all([
+      rewrite(1, null, ['1']),
+      rewrite(1, isOneOf([tag]), ['too late']),
+      rewrite(1, isNoneOf([tag]), ['2']),
+      rewrite(1, null, ['3']),
+    ]);
+    assert.deepEqual(
+      outcomes.map((each) => each?.state),
+      ['changed', 'unmatched', 'changed', 'changed'],
+    );
+    assert.equal(JSON.parse((await notes.read(1))?.text ?? '').body, 'body\n1\n2\n3');
+  });
+
   test('rewrites: the bound counts code points', async (t) => {
     const { notes, rewrite } = await open(t, engine);
     const all = parts.join('');
