@@ -83,6 +83,8 @@ export type ListExtension = (resource: Resource) => {
   readonly made?: Readonly<Record<string, Made>>;
   /** Whose records have lists of the given ones: tags those of notes, notes those of tags. */
   readonly counterpart?: Resource;
+  /** Returns a parameter that an empty list can be asked for again with, such as `a=b`. */
+  readonly alternative?: (parameters: Parameters) => string | undefined;
   /** Checks a rule across parameters. */
   readonly check?: (parameters: Parameters) => Violation | undefined;
 };

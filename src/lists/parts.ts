@@ -33,6 +33,7 @@ export function partsOf(resource: Resource, extensions: readonly ListExtension[]
     members: membersOf(resource, included),
     made: all(added.map(({ made }) => made)),
     counterpart: added.find(({ counterpart }) => counterpart)?.counterpart,
+    alternatives: added.flatMap(({ alternative }) => alternative ?? []),
     checks: added.flatMap(({ check }) => check ?? []),
   };
 }

@@ -67,6 +67,10 @@ export function linkHeader(
     add('prev', 'offset', isPreceded ? Math.max(0, Math.min(offset, total) - limit) : undefined);
   }
   links.push(`<${url}${kept && `?${kept}`}>; rel="first"`);
+  for (const find of total === 0 ? parts.alternatives : []) {
+    const added = find(query);
+    if (added) links.push(`<${url}?${kept}${kept && '&'}${added}>; rel="alternate"`);
+  }
   while (links.length > 1 && links.join(', ').length > MAX_LINKS_LENGTH) links.pop();
   return ['link', links.join(', ')];
 }

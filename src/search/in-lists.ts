@@ -1,7 +1,8 @@
 // What the search adds to lists: the words to find, the order of the best matches, and snippets.
 import { validationFailed } from '../contract/endpoint.ts';
 import { QUERY_BOUNDS } from '../contract/generated.js';
-import type { Filter, ListExtension, Made } from '../list-extension.ts';
+import type { Violation } from '../http/problem.ts';
+import type { Filter, ListExtension, Made, Parameters } from '../list-extension.ts';
 import type { Resource } from '../resources/resource.ts';
 import { LAST_NUMBER, listTagSql } from '../storage/numbers.ts';
 import { parseQuery, type Query } from './query.ts';
@@ -16,7 +17,7 @@ export function searchInLists(indexes: ReadonlyMap<Resource, SearchIndex>): List
     const fields = Object.keys(weights);
     const number = 'iif(id IS NULL, number, 0)';
     const match: Filter = {
-      value: ({ q }) => (q === undefined ? undefined : queryOf(q).match),
+      value: ({ q, match }) => (q === undefined ? undefined : queryOf(q, match).match),
       isSlow: () => true,
       source: { table, id: `${table}.rowid`, where: (value) => `${table} MATCH ${value()}` },
       index: {
@@ -28,15 +29,34 @@ export function searchInLists(indexes: ReadonlyMap<Resource, SearchIndex>): List
     const snippet: Made = {
       fields,
       needs: 'q',
-      make: (records, { q }, check) => makeSnippets(records, fields, queryOf(q), check),
+      make: (records, { q, match }, check) =>
+        makeSnippets(records, fields, queryOf(q, match), check),
     };
-    return { filters: { match }, orders: { rank: { score, impliedBy: 'q' } }, made: { snippet } };
+    return {
+      filters: { match },
+      orders: { rank: { score, impliedBy: 'q' } },
+      made: { snippet },
+      check: checkMatch,
+      alternative: prefixSearch,
+    };
   };
 }
 
-/** Returns what the value of the parameter `q` asks for. Throws 422. */
-function queryOf(q: unknown): Query {
-  const query = parseQuery(String(q), QUERY_BOUNDS);
+/** Returns what these parameters ask for. Throws 422. */
+function queryOf(q: unknown, match: unknown): Query {
+  const query = parseQuery(String(q), QUERY_BOUNDS, match === 'prefix');
   if (!('fault' in query)) return query;
   throw validationFailed([{ field: 'q', in: 'query', code: 'words', detail: query.fault }]);
+}
+
+function checkMatch({ q, match }: Parameters): Violation | undefined {
+  if (q !== undefined || match === undefined) return undefined;
+  const detail = 'must not be prefix without q';
+  return { field: 'match', in: 'query', code: 'dependentRequired', detail };
+}
+
+/** Returns the parameter with which a search for whole words may find more. */
+function prefixSearch({ q, match }: Parameters): string | undefined {
+  if (q === undefined || match !== undefined) return undefined;
+  return 'fault' in parseQuery(String(q), QUERY_BOUNDS, true) ? undefined : 'match=prefix';
 }

@@ -20,10 +20,14 @@ type Counts = Record<'words' | 'terms' | 'prefixes', number>;
 /** A star after a phrase makes its last word a prefix; a single quote is punctuation. */
 const WORD = /(-?)(?:"([^"]*)"(\**)|(\P{White_Space}+))/gu;
 
-/** Returns what a text asks for or its fault. A word of punctuation alone does not count. */
+/**
+ * Returns what a text asks for or its fault; with `areOpen`, each word is the beginning of one. A
+ * word of punctuation alone does not count.
+ */
 export function parseQuery(
   text: string,
   bounds: Readonly<Counts>,
+  areOpen = false,
 ): Query | { readonly fault: string } {
   const needed = new Set<string>();
   const excluded = new Set<string>();
@@ -32,7 +36,8 @@ export function parseQuery(
   for (const [, minus, phrase, stars, word] of text.matchAll(WORD)) {
     const elements = elementsOf(phrase ?? word ?? '');
     if (elements.length === 0) continue;
-    const isPrefix = phrase === undefined ? word?.endsWith('*') === true : stars !== '';
+    const isStarred = phrase === undefined ? word?.endsWith('*') === true : stars !== '';
+    const isPrefix = areOpen || isStarred;
     const { tokens, isOpen } = tokensOf(elements, isPrefix);
     counts.words += 1;
     counts.terms += tokens.length;
@@ -41,20 +46,27 @@ export function parseQuery(
     (minus ? excluded : needed).add(`"${tokens.join(' ')}"${isOpen ? ' *' : ''}`);
     if (!minus) needles.push(needleOf(elements, isPrefix));
   }
-  const fault = faultOf(counts, bounds, needed.size);
+  const fault = faultOf(counts, bounds, needed.size, areOpen);
   if (fault !== undefined) return { fault };
   const all = [...needed].join(' AND ');
   const match = excluded.size === 0 ? all : `(${all}) NOT (${[...excluded].join(' OR ')})`;
   return { match, needles };
 }
 
-function faultOf(counts: Counts, bounds: Readonly<Counts>, needed: number): string | undefined {
+function faultOf(
+  counts: Counts,
+  bounds: Readonly<Counts>,
+  needed: number,
+  areOpen: boolean,
+): string | undefined {
   const { words, terms, prefixes } = bounds;
   if (counts.words === 0) return 'must contain at least one word';
   if (needed === 0) return 'must contain at least one word without "-"';
   if (counts.words > words) return `must contain at most ${words} words`;
   if (counts.terms > terms)
     return `must contain at most ${terms} words in phrases and pairs of characters; shorten it`;
+  if (counts.prefixes > prefixes && areOpen)
+    return `must contain at most ${prefixes} words with match=prefix`;
   if (counts.prefixes > prefixes)
     return `must contain at most ${prefixes} words that end with "*" or a single character`;
   return undefined;

@@ -78,6 +78,11 @@ test('search: query: words may be in the title and in the body', async () => {
   assert.deepEqual(found, [[0, 1], [0], [0]]);
 });
 
+test('search: query: each word can be the beginning of one', () => {
+  const open = parseQuery('a "b c" d* -e 東京', QUERY_BOUNDS, true);
+  assert.deepEqual(open, parseQuery('a* "b c"* d* -e* 東京', QUERY_BOUNDS));
+});
+
 const TERMS_FAULT = 'must contain at most 100 words in phrases and pairs of characters; shorten it';
 const PREFIXES_FAULT = 'must contain at most 8 words that end with "*" or a single character';
 

@@ -70,6 +70,13 @@ const ON_NOTES: readonly Refused[] = [
   ['order=rank', 'order', 'dependentRequired', 'must not be rank without q'],
   ['include=snippet', 'include', 'dependentRequired', 'must not contain snippet without q'],
   ['include=times,snippet', 'include', 'dependentRequired', 'must not contain snippet without q'],
+  ['match=prefix', 'match', 'dependentRequired', 'must not be prefix without q'],
+  [
+    `match=prefix&q=${'a+'.repeat(9)}`,
+    'q',
+    'words',
+    'must contain at most 8 words with match=prefix',
+  ],
   ['q=a&after=1', 'after', 'oneOf', BY_RANK],
   ['q=a&before=1&order=rank', 'before', 'oneOf', BY_RANK],
   ['q=a&offset=0&after=1', 'after', 'oneOf', BY_RANK],

@@ -65,10 +65,12 @@ async function search(service: Target, query: string, more = '&order=id') {
   return service.request('GET', `/notes?q=${encodeURIComponent(query)}${more}`);
 }
 
+const idsOf = ({ items }: { items: { id: number }[] }) => items.map(({ id }) => id);
+
 async function idsFor(service: Target, query: string): Promise<number[]> {
   const { status, json } = await search(service, query);
   assert.equal(status, 200, query);
-  const ids: number[] = json.items.map(({ id }: { id: number }) => id);
+  const ids = idsOf(json);
   assert.equal(json.total, ids.length, query);
   return ids;
 }
@@ -78,6 +80,36 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS)) {
     const service = await start(t);
     await fill(service);
     for (const [query, ids] of FOUND) assert.deepEqual(await idsFor(service, query), ids, query);
+  });
+
+  test(`search: leads to and finds beginnings of words (${deployment})`, async (t) => {
+    const service = await start(t);
+    await fill(service);
+    for (const [query, ids] of [
+      ['mil', [1, 3]],
+      ['SUG mil', [1]],
+      ['"in a ro"', [4]],
+      ['mil -brea', [1]],
+      ['京', [2]],
+      ['zz', []],
+    ] as const) {
+      const { json, headers } = await search(service, query, '&match=prefix&order=id');
+      assert.deepEqual(idsOf(json), ids, query);
+      assert.doesNotMatch(String(headers.link), /alternate/, query);
+    }
+    const empty = await search(service, 'mil bre', '&include=snippet&offset=5');
+    const first = `${service.url}/notes?q=mil+bre&include=snippet`;
+    const alternate = `${first}&match=prefix`;
+    assert.equal(empty.headers.link, `<${first}>; rel="first", <${alternate}>; rel="alternate"`);
+    const { json } = await service.request('GET', alternate.slice(service.url.length));
+    const ranges = [
+      [4, 9],
+      [15, 19],
+    ];
+    assert.deepEqual([idsOf(json), json.items[0].snippet.ranges], [[3], ranges]);
+    // The same search could not be asked for, or found something.
+    for (const query of ['zz '.repeat(9), 'milk'])
+      assert.doesNotMatch(String((await search(service, query)).headers.link), /alternate/, query);
   });
 
   test(`search: finds at once what was written before it (${deployment})`, async (t) => {
@@ -99,7 +131,7 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS)) {
     await service.request('PUT', '/notes/3/tags/1');
     const found = async (more: string) => {
       const { json, headers } = await search(service, 'milk', more);
-      return { ...json, items: json.items.map(({ id }: { id: number }) => id), link: headers.link };
+      return { ...json, items: idsOf(json), link: headers.link };
     };
     assert.deepEqual((await found('')).items, [3, 1], 'a match in the title weighs more');
     assert.deepEqual((await found('&order=-id&limit=1')).items, [3]);
