@@ -3,7 +3,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { auxiliaryPaths, freePath, isPresent } from '../file-guard/foreign-log.ts';
+import { auxiliaryPaths, freePath, isPresent } from '../database-paths.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { renewGeneration } from '../storage/numbers.ts';
 import { writeSnapshot } from './backup.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { auxiliaryPaths, isPresent } from '../file-guard/foreign-log.ts';
+import { auxiliaryPaths, isPresent } from '../database-paths.ts';
 import { DatabaseFull, DatabaseUnusable } from '../storage/database.ts';
 
 /** A file that is written as a whole. */

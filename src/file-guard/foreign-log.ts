@@ -1,6 +1,7 @@
 // Recognises a write-ahead log that belongs to another file than the one beside it, such as the log
 // of the file that a backup has replaced. SQLite would apply it and so destroy the backup.
 import fs from 'node:fs';
+import { freePath } from '../database-paths.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
 import { companionsOf } from '../storage/sqlite/files.ts';
 
@@ -65,25 +66,6 @@ export function setAside(log: string): string {
   if (fs.existsSync(index)) fs.renameSync(index, kept.replace(/wal$/, 'shm'));
   fs.rmSync(originOf(log), { force: true });
   return kept;
-}
-
-/** Returns the companions of the database at `path`, and the path of its rollback journal. */
-export function auxiliaryPaths(path: string): readonly string[] {
-  const [log, index] = companionsOf(path);
-  return [log, index, log.replace(/wal$/, 'journal')];
-}
-
-/** Whether there is anything at `path`, including a dangling link. */
-export function isPresent(path: string): boolean {
-  return fs.lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
-/** Returns a path for a database that another one replaces; nothing is there, nor its logs. */
-export function freePath(path: string): string {
-  for (let number = 1; ; number += 1) {
-    const name = `${path}.replaced-${number}`;
-    if (![name, ...auxiliaryPaths(name)].some(isPresent)) return name;
-  }
 }
 
 /** Returns the recorded log and its main file, if there is a record. */
