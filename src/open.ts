@@ -1,8 +1,6 @@
 // Opens the database that an option names: a file, memory or a cluster.
 import { readFile } from 'node:fs/promises';
 import { fileGuard } from './file-guard/feature.ts';
-import type { ParsedCluster } from './rqlite/address.ts';
-import { openRqlite } from './rqlite/engine.ts';
 import { type Database, DatabaseUnusable } from './storage/database.ts';
 import { migrate, storedSchema, UNFINISHED_IMPORT } from './storage/schema/migrations.ts';
 import { type FileGuard, openSqlite } from './storage/sqlite/engine.ts';
@@ -14,7 +12,20 @@ export const GUARD: FileGuard | undefined = fileGuard;
 /** Where data is kept; `name` is the text that was parsed. */
 export type Location =
   | { readonly kind: 'memory' | 'file'; readonly name: string }
-  | ({ readonly kind: 'cluster'; readonly name: string } & ParsedCluster);
+  | ClusterLocation;
+
+/** A cluster, with the engine that its address selects. */
+export interface ClusterLocation {
+  readonly kind: 'cluster';
+  readonly name: string;
+  open(use: Use, password?: string, warn?: (text: string, node: string) => void): Promise<Copied>;
+  /** Resolves with a line for each fault of its nodes. */
+  check(password?: string): Promise<string[]>;
+}
+
+type Use = 'serve' | 'import' | 'export';
+
+type Copied = Database & { readonly copyTo: (path: string, signal?: AbortSignal) => Promise<void> };
 
 /** A database, and what opens it. */
 export interface StorageOptions {
@@ -35,9 +46,7 @@ export async function openStorage(
   const onForeignLog =
     warn && ((kept: string) => warn('the log of another file was set aside', { kept }));
   const database = await (db.kind === 'cluster'
-    ? openCluster(alone ? { ...db, level: 'linearizable' } : db, options, {
-        warn: (message, node) => warn?.(message, { node }),
-      })
+    ? openCluster(db, use, options, (message, node) => warn?.(message, { node }))
     : openSqlite(db.name, { alone, guard: GUARD, onForeignLog }));
   try {
     await migrate(database);
@@ -52,15 +61,16 @@ export async function openStorage(
 
 /** Opens a cluster. Rejects with {@link DatabaseUnusable}. */
 export async function openCluster(
-  { nodes, user, level }: ParsedCluster,
+  cluster: ClusterLocation,
+  use: Use,
   options: StorageOptions,
-  parts: Parameters<typeof openRqlite>[2],
-) {
+  warn?: (text: string, node: string) => void,
+): Promise<Copied> {
   const password = await passwordOf(options);
   try {
-    return await openRqlite({ nodes, user, password }, level, parts);
+    return await cluster.open(use, password, warn);
   } catch (error) {
-    throw unusable(options.db.name, error);
+    throw unusable(cluster.name, error);
   }
 }
 

@@ -68,10 +68,12 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
       if (db.kind === 'cluster' && flags.repair === true)
         throw new UsageError('check --repair works with files only');
       const { checkFile } = await import('../commands/check.ts');
-      const { checkNodes } = await import('../commands/check-nodes.ts');
+      const { passwordOf } = await import('../open.ts');
       const { repairFile } = await import('../commands/repair.ts');
       const repaired = flags.repair === true ? await repairFile(name) : [];
-      const faults = await (db.kind === 'cluster' ? checkNodes(db, storage) : checkFile(name));
+      const faults = await (db.kind === 'cluster'
+        ? db.check(await passwordOf(storage))
+        : checkFile(name));
       const lines = [...repaired, ...(faults.length === 0 ? ['ok'] : faults)];
       return { lines: lines.map((line) => `${name}: ${line}`), hasFailed: faults.length > 0 };
     },

@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import type { Location } from '../open.ts';
-import { parseCluster } from '../rqlite/address.ts';
+import { clusterAt } from '../rqlite/feature.ts';
 import { UsageError } from './arguments.ts';
 
 type Parser<Value> = (text: string, name: string) => Value;
@@ -86,7 +86,7 @@ export function parseUrl(text: string, name: string): string {
 /** Parses the location of a database: a file, `:memory:` or the address of a cluster. */
 export function parseDatabase(text: string, name = '--db'): Location {
   if (parseText(text, name) === ':memory:') return { kind: 'memory', name: text };
-  const cluster = parseCluster(text);
+  const cluster = clusterAt(text);
   if (cluster) return { kind: 'cluster', name: text, ...cluster };
   if (/^rqlites?:/i.test(text)) throw new UsageError(`${name} takes ${CLUSTERS}`);
   if (!/^[a-z]+:\/\//i.test(text)) return { kind: 'file', name: text };

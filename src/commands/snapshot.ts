@@ -18,8 +18,7 @@ export async function openSnapshot(
 ) {
   const { db } = options;
   if (db.kind === 'cluster') {
-    const parts = { toRead: true };
-    const cluster = await openCluster({ ...db, level: 'linearizable' }, options, parts);
+    const cluster = await openCluster(db, 'export', options);
     signal?.addEventListener('abort', () => cluster.stopSoon?.());
     const copyTo: CopyTo = (path) => cluster.copyTo(path, signal);
     return openCopy(db.name, cluster, copyTo).finally(cluster.close);

@@ -11,6 +11,7 @@ const APP = 'src/app.ts';
 const INDEXES = 'src/commands/indexes.ts';
 const MAIN = 'src/main.ts';
 const OPEN = 'src/open.ts';
+const DATABASES = 'src/cli/option-values.ts';
 const BUILD = 'src/build/build.ts';
 
 const WITHOUT_EDITS: readonly Edit[] = [
@@ -83,6 +84,10 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [APP, "import { requestKeys, retries } from './retries/feature.ts';\n"],
     [APP, '    retries(),\n'],
     [APP, '[requestKeys, tagsOfNotes]', '[tagsOfNotes]'],
+  ],
+  rqlite: [
+    [DATABASES, "import { clusterAt } from '../rqlite/feature.ts';\n"],
+    [DATABASES, /.* clusterAt\(text\);\n.*\n/],
   ],
   search: [
     [APP, "import { search } from './search/feature.ts';\n"],

@@ -5,8 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { type RealCluster, startNodes, wipe } from './rqlite-nodes.ts';
-import { startStandIn } from './rqlite-stand-in.ts';
+import type { RealCluster } from './rqlite-nodes.ts';
 
 const ENGINE = process.env.NOTES_TEST_DB || 'file';
 assert.ok(['file', 'stand-in', 'rqlite'].includes(ENGINE), `NOTES_TEST_DB=${ENGINE}`);
@@ -40,8 +39,11 @@ export function temporaryFolder(test: Ends): string {
 /** Returns an empty database. */
 export async function emptyDatabase(test: Ends): Promise<TestDatabase> {
   if (ENGINE === 'file') return { db: join(temporaryFolder(test), 'notes.db'), release: () => {} };
-  if (ENGINE === 'stand-in')
+  if (ENGINE === 'stand-in') {
+    const { startStandIn } = await import('./rqlite-stand-in.ts');
     return { db: clusterAddress((await startStandIn(test)).nodes), release: () => {} };
+  }
+  const { wipe } = await import('./rqlite-nodes.ts');
   const cluster = idle.pop() ?? (await startCluster());
   const nodes = cluster.nodes.map(({ url }) => url);
   await wipe(nodes);
@@ -55,6 +57,7 @@ export function clusterAddress(nodes: readonly string[]): string {
 }
 
 async function startCluster(): Promise<RealCluster> {
+  const { startNodes } = await import('./rqlite-nodes.ts');
   const cluster = await startNodes(1);
   started.push(cluster);
   return cluster;

@@ -3,9 +3,6 @@ import assert from 'node:assert/strict';
 import sqlite3 from 'sqlite3';
 import { parseDatabase } from '../../src/cli/option-values.ts';
 import { checkFile, soundnessQueries } from '../../src/commands/check.ts';
-import { checkNodes } from '../../src/commands/check-nodes.ts';
-import { parseCluster } from '../../src/rqlite/address.ts';
-import { openRqlite } from '../../src/rqlite/engine.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';
 
 /** Runs `work` with its own connection to the database at `file`. */
@@ -23,12 +20,12 @@ export async function beside<Result>(
 
 /** Asserts that a database is intact, with right counts and no comment without its note. */
 export async function assertSound(db: string): Promise<void> {
-  const cluster = parseCluster(db);
-  if (!cluster) {
+  const cluster = parseDatabase(db);
+  if (cluster.kind !== 'cluster') {
     assert.deepEqual(await checkFile(db), []);
     return;
   }
-  const database = await openRqlite({ ...cluster, password: undefined }, cluster.level);
+  const database = await cluster.open('serve');
   for (const sql of soundnessQueries()) assert.deepEqual(await database.read({ sql }), []);
   await database.close();
   assert.deepEqual(await nodeFaults(db), []);
@@ -38,7 +35,7 @@ export async function assertSound(db: string): Promise<void> {
 export function nodeFaults(db: string): Promise<string[]> {
   const cluster = parseDatabase(db);
   assert.ok(cluster.kind === 'cluster');
-  return checkNodes(cluster, { db: cluster, dbPassword: undefined, dbPasswordFile: undefined });
+  return cluster.check();
 }
 
 /** Holds the write lock of `file` until `work` has settled. A cluster is not locked. */
@@ -46,7 +43,7 @@ export async function whileLocked<Result>(
   file: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (parseCluster(file)) return work();
+  if (parseDatabase(file).kind === 'cluster') return work();
   return beside(file, async (connection) => {
     await connection.execute('BEGIN IMMEDIATE');
     try {

@@ -11,6 +11,7 @@ import { helpText } from '../../../src/cli/help.ts';
 import { OPTIONS } from '../../../src/cli/option-table.ts';
 import { parseDatabase } from '../../../src/cli/option-values.ts';
 import { type Options, unknownVariables } from '../../../src/cli/options.ts';
+import { parseCluster } from '../../../src/rqlite/address.ts';
 
 type Value = Options[keyof Options];
 
@@ -354,10 +355,10 @@ test('options: the address of a cluster', () => {
     ['rqlites://a.b:41,[::1]:43/', { nodes: ['https://a.b:41', 'https://[::1]:43'], ...others }],
     ['rqlite://a:1?level=weak&user=b%20c', { nodes: ['http://a:1'], level: 'weak', user: 'b c' }],
   ] as const)
-    assert.deepEqual(parseDatabase(address), { kind: 'cluster', name: address, ...cluster });
+    assert.deepEqual(parseCluster(address), cluster);
   const name = 'rqlite://a:1?level=weak';
-  const location = { kind: 'cluster', name, nodes: ['http://a:1'], level: 'weak', user: undefined };
-  assert.deepEqual(options(['--db', name]).db, location);
+  const { kind, name: kept } = options(['--db', name]).db;
+  assert.deepEqual([kind, kept], ['cluster', name]);
   for (const file of ['notes.db', 'rqlite', './rqlite:', ':memory:'])
     assert.notEqual(parseDatabase(file).kind, 'cluster', file);
 });

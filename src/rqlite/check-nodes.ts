@@ -1,14 +1,12 @@
 // The command `check` for a cluster: compares the data of the nodes with each other.
-import { passwordOf, type StorageOptions } from '../open.ts';
 import { isOnPage, LOWEST, pagesOf, type RowRange } from '../pages.ts';
 import { keysOf, type Relation, rowColumnsOf, typeOf } from '../resources/resource.ts';
 import { RELATIONS } from '../resources/resources.ts';
-import type { ParsedCluster } from '../rqlite/address.ts';
-import { Batches, REMEDY, type Standing, type Standings } from '../rqlite/batches.ts';
-import { Cluster } from '../rqlite/cluster.ts';
-import { toStep } from '../rqlite/engine.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGE_COLUMNS } from '../storage/numbers.ts';
+import { Batches, REMEDY, type Standing, type Standings } from './batches.ts';
+import { Cluster, type ClusterAddress } from './cluster.ts';
+import { toStep } from './engine.ts';
 
 const MAX_FAULTS = 25;
 
@@ -23,11 +21,8 @@ interface Node extends Source {
 }
 
 /** Resolves with a line for each fault. A node can only miss writes: those with most are right. */
-export async function checkNodes(
-  address: ParsedCluster,
-  options: StorageOptions,
-): Promise<string[]> {
-  using cluster = new Cluster({ ...address, password: await passwordOf(options) });
+export async function checkNodes(address: ClusterAddress): Promise<string[]> {
+  using cluster = new Cluster(address);
   const standings = await standingsOf(cluster, cluster.nodes);
   const most = Math.max(1, ...standings.map((each) => each?.number ?? 0));
   const leading = standings.filter((each) => each?.number === most);
