@@ -5,7 +5,6 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Cursor,
-  cursorText,
   KEPT_CHANGES,
   lastCursor,
   MAX_RECORD_BYTES,
@@ -94,27 +93,6 @@ export function testChanges(engine: Engine): void {
       after = changes?.next ?? start;
     }
     assert.deepEqual(after, { ...start, number: 14 });
-  });
-
-  test('changes: a limit, and what follows', async (t) => {
-    const database = await engine.open(t);
-    const start = await lastCursor(database);
-    await tablesOf(database).tags.create(Array.from({ length: 5 }, () => ['t']));
-    let after = start;
-    for (const [count, hasMore] of [
-      [2, true],
-      [2, true],
-      [1, false],
-      [0, false],
-    ] as const) {
-      const changes = await read(database, after, 2);
-      assert.deepEqual([changes?.items.length, changes?.hasMore], [count, hasMore]);
-      assert.equal(
-        cursorText(changes?.next ?? start),
-        changes?.items.at(-1)?.id ?? `${start.generation}-5`,
-      );
-      after = changes?.next ?? start;
-    }
   });
 
   test('changes: the current records, in answers of bounded length', async (t) => {

@@ -34,30 +34,6 @@ async function lastNumber(database: Database): Promise<number> {
 
 /** Registers the tests of entity tags and conditions on `engine`. */
 export function testVersions(engine: Engine): void {
-  test('tags: every write gives a record its own, which reads return', async (t) => {
-    const { notes, tags, comments, database } = await openTables(t, engine);
-    const note = await createOne(notes, ['a', 'b']);
-    const [generation] = await rows(database, 'SELECT generation FROM notes_server_generation');
-    assert.match(note.tag, /^[0-9a-f]{8}-1$/);
-    assert.equal(note.tag, `${generation?.generation}-1`);
-    const tag = await createOne(tags, ['t']);
-    const comment = await createOne(comments, ['c'], note.id);
-    assert.deepEqual([tag.tag, comment.tag].map(numberIn), [2, 3]);
-    assert.equal((await notes.read(1))?.tag, note.tag);
-    assert.equal((await comments.read(1, 1))?.tag, comment.tag);
-
-    const replaced = await notes.change(1, ['c', 'd']);
-    assert.equal(numberIn(replaced?.tag), 4);
-    const patched = await notes.change(1, [null, 'e']);
-    assert.deepEqual(patched, {
-      ...patched,
-      text: expectedText({ id: 1, title: 'c', body: 'e' }),
-      tag: `${generation?.generation}-5`,
-    });
-    assert.deepEqual(await notes.read(1), { tag: patched?.tag, text: patched?.text });
-    assert.equal((await comments.read(1, 1))?.tag, comment.tag);
-  });
-
   test('tags: numbers rise within a batch, and none is used twice', async (t) => {
     const { notes, tags, comments, database, heard } = await openTables(t, engine);
     const [first, second, missing] = await Promise.all([
@@ -133,36 +109,6 @@ export function testVersions(engine: Engine): void {
     for (const write of [() => notes.change(1, ['c', 'd']), () => notes.change(1, ['e', null])]) {
       await write();
       assert.deepEqual(await updated(), { updated_at: later });
-    }
-  });
-
-  test('conditions: only, except and never, for each kind of write', async (t) => {
-    const { notes } = await openTables(t, engine);
-    for (const write of [
-      (id: number, condition: string | null) => notes.change(id, ['x', 'y'], 0, condition),
-      (id: number, condition: string | null) => notes.change(id, ['x', null], 0, condition),
-      (id: number, condition: string | null) => notes.remove(id, 0, condition),
-    ]) {
-      for (const [makeCondition, isDone] of [
-        [() => null, true],
-        [() => NEVER, false],
-        [(tag: string) => isOneOf([tag]), true],
-        [(tag: string) => isOneOf([OTHER_TAG, tag]), true],
-        [() => isOneOf([OTHER_TAG]), false],
-        [() => isOneOf([]), false],
-        // Neither a part of the tag nor a longer text.
-        [(tag: string) => isOneOf([tag.slice(0, -1), tag.slice(1), `${tag}0`, `0${tag}`]), false],
-        [(tag: string) => isNoneOf([tag]), false],
-        [() => isNoneOf([OTHER_TAG]), true],
-        [() => isNoneOf([]), true],
-      ] as const) {
-        const { id, tag } = await createOne(notes, ['a', 'b']);
-        const condition = makeCondition(tag);
-        assert.equal(Boolean(await write(id, condition)), isDone, `${write} ${condition}`);
-        const after = await notes.read(id);
-        assert.equal(after?.tag === tag, !isDone, `${write} ${condition}`);
-      }
-      assert.equal(Boolean(await write(99_999, null)), false);
     }
   });
 

@@ -75,40 +75,6 @@ export function testCreations(engine: Engine): void {
     assert.equal((await rows(database, 'SELECT id FROM comments')).length, 5);
   });
 
-  test('keys: a repetition gets the first answer, whatever happened since', async (t) => {
-    const { notes, comments, database } = await openTables(t, engine);
-    const create = (fingerprint?: string) =>
-      notes.create([['a', 'b']], undefined, once('k', fingerprint));
-    const first = await create();
-    const record = await notes.read(1);
-    assert.deepEqual(first, {
-      ...first,
-      id: 1,
-      tag: record?.tag,
-      isReplay: false,
-    });
-    assert.deepEqual(await create(), { ...first, isReplay: true });
-    assert.equal((await create('other'))?.refusal?.slug, 'idempotency-key-reused');
-    await notes.change(1, ['c', 'd']);
-    assert.deepEqual(await create(), { ...first, isReplay: true });
-    assert.equal((await notes.create([['c', 'd']], undefined, once('l')))?.id, 2);
-    await notes.remove(1);
-    await notes.remove(2);
-    assert.deepEqual(await create(), { ...first, isReplay: true });
-    assert.deepEqual(await stored(database, 'notes', 'title'), []);
-
-    // The owner is gone too.
-    await notes.create([['e', 'f']]);
-    const comment = await comments.create([['c']], 3, once('c'));
-    assert.deepEqual([comment?.id, comment?.isReplay], [1, false]);
-    await notes.remove(3);
-    assert.deepEqual(await comments.create([['c']], 3, once('c')), {
-      ...comment,
-      isReplay: true,
-    });
-    assert.deepEqual(await stored(database, 'comments', 'body'), []);
-  });
-
   test('keys: nothing is recorded if the owner is missing', async (t) => {
     const { notes, comments, database } = await openTables(t, engine);
     await notes.create([['a', 'b']]);
@@ -189,25 +155,6 @@ export function testCreations(engine: Engine): void {
     ]);
     assert.deepEqual(mixed[4], { ...(mixed[1] ?? {}), isReplay: true });
     assert.deepEqual([mixed[2]?.id, mixed[2]?.isReplay], [1, false]);
-  });
-
-  test('keys: several records with one key', async (t) => {
-    const { notes, database } = await openTables(t, engine);
-    const records: Values[] = [
-      ['a', 'b'],
-      ['c', 'd'],
-      ['e', 'f'],
-    ];
-    const [first, second, again] = await Promise.all([
-      notes.create(records, undefined, once('k')),
-      notes.create(records.slice(1), undefined, once('l')),
-      notes.create(records, undefined, once('k')),
-    ]);
-    assert.deepEqual([first?.id, second?.id], [1, 4]);
-    assert.deepEqual(again, { ...first, isReplay: true });
-    assert.deepEqual(await stored(database, 'notes', 'title'), ['1 a', '2 c', '3 e', '4 c', '5 e']);
-    for (const each of [first, second])
-      assert.equal((await notes.read(each?.id ?? 0))?.tag, each?.tag);
   });
 
   test('keys: known for 24 hours', async (t) => {

@@ -2,8 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { COLLECTIONS, inAnyOrder, inputOf, prepare } from '../../support/collections.ts';
-import { newFile, openDatabase, withNumbers } from '../../support/databases.ts';
-import { needsFile } from '../../support/engine.ts';
 import { startService } from '../../support/service.ts';
 
 const RECORDS = 101;
@@ -74,30 +72,3 @@ for (const collection of COLLECTIONS) {
     });
   });
 }
-
-test('pages: the same window of a long list with gaps, at every depth', {
-  skip: needsFile,
-}, async (t) => {
-  const file = newFile(t);
-  const database = await openDatabase(t, file);
-  await database.transact('fill', [
-    { sql: "INSERT INTO notes (title, body) VALUES ('one', 'x'), ('two', 'x')" },
-    {
-      sql: `${withNumbers(4_800)} INSERT INTO comments (note_id, body)
-            SELECT iif(n % 4 = 0, 1, 2), 'x' FROM numbers`,
-    },
-    // It leaves a block of ids empty.
-    { sql: 'DELETE FROM comments WHERE id BETWEEN 1000 AND 2100 OR id % 211 = 0' },
-  ]);
-  await database.close();
-  const isLeft = (id: number) => id % 4 > 0 && (id < 1_000 || id > 2_100) && id % 211 > 0;
-  const left = Array.from({ length: 4_800 }, (_, index) => index + 1).filter(isLeft);
-  const service = await startService(t, { db: file });
-  for (let offset = 0; offset < left.length + 100; offset += 53) {
-    const limit = [1, 7, 20, 100][offset % 4] ?? 1;
-    const path = `/notes/2/comments?limit=${limit}&offset=${offset}`;
-    const { items, total } = (await service.request('GET', path)).json;
-    const ids = items.map(({ id }: { id: number }) => id);
-    assert.deepEqual([ids, total], [left.slice(offset, offset + limit), left.length], path);
-  }
-});
