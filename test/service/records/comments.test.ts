@@ -58,18 +58,3 @@ test('comments: kept when their note is replaced, deleted with it, and no others
   assert.deepEqual(others.json.items, [{ id: 2, note_id: 2, body: 'of two' }]);
   await assertSound(service.file);
 });
-
-test('comments: faults of both ids and of the body in one answer', async (t) => {
-  const service = await startService(t);
-  const path = '/notes/x/comments/1.0';
-  const { status, json } = await service.request('PUT', path, { json: { body: ' ' } });
-  assert.equal(status, 422);
-  assert.deepEqual(
-    json.errors.map((error: Record<string, string>) => [error.field, error.in, error.code]),
-    [
-      ['note_id', 'path', 'type'],
-      ['comment_id', 'path', 'type'],
-      ['body', 'body', 'pattern'],
-    ],
-  );
-});
