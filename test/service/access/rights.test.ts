@@ -119,14 +119,6 @@ test('rights: refused after another site, and after the rate limit has counted',
   );
 });
 
-test('rights: a preflight needs no key', async (t) => {
-  const origin = 'https://app.example';
-  const service = await startService(t, { ...KEYED, corsOrigins: [origin] });
-  const headers = { origin, 'access-control-request-method': 'POST' };
-  const { status } = await send(service.url, 'OPTIONS', '/notes', { headers });
-  assert.equal(status, 204);
-});
-
 test('GET /key: name, access and end of the key of the request', async () => {
   for (const [headers, json] of [
     [READER, { name: 'reader', access: 'read', expires_at: '2999-03-01T23:59:59Z' }],

@@ -185,14 +185,3 @@ test('search: a snippet is as long as the contract permits', async (t) => {
   const { maxLength } = at('/components/schemas/Snippet/properties/text') as { maxLength: number };
   assert.equal(json.items[0].snippet.text.length, maxLength);
 });
-
-test('search: a known state is not searched', async (t) => {
-  const service = await startService(t);
-  await fill(service);
-  const { headers } = await search(service, 'milk');
-  const etag = String(headers.etag);
-  const again = await service.request('GET', '/notes?q=milk&order=id', {
-    headers: { 'if-none-match': etag },
-  });
-  assert.equal(again.status, 304);
-});

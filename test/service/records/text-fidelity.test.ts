@@ -1,7 +1,7 @@
 // Text comes back exactly as it was sent, to the code point.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allItems, COLLECTIONS, maxLengthOf } from '../../support/collections.ts';
+import { COLLECTIONS, maxLengthOf } from '../../support/collections.ts';
 import { startService } from '../../support/service.ts';
 import { assertKept, codePoints } from '../../support/texts.ts';
 
@@ -36,17 +36,6 @@ for (const collection of COLLECTIONS) {
     await assertKept(t, collection, new Map([...Object.entries(TEXTS), ...sample]));
   });
 }
-
-test('text: forms that look alike stay apart', async (t) => {
-  const service = await startService(t);
-  const names = ['\u00e9', 'e\u0301', '\u212b', '\u00c5', 'A\u030a', '\uac00', '\u1100\u1161'];
-  for (const name of names) await service.request('POST', '/tags', { json: { name } });
-  const items = await allItems(service, '/tags');
-  assert.deepEqual(
-    items.map(({ name }) => name),
-    names,
-  );
-});
 
 test('text: escapes, and surrogates in ignored members', async (t) => {
   const service = await startService(t);
