@@ -70,7 +70,9 @@ export function expectedPage(all: readonly Listed[], url: string): ExpectedPage 
     const previous = Math.max(0, Math.min(start, keys.length) - limit);
     if (isPreceded) links.push(link('prev', `offset=${previous}`));
   }
-  return { body, link: [...links, link('first', '')].join(', ') };
+  links.push(link('first', ''));
+  if (all.length === 0 && query.has('q')) links.push(link('alternate', 'match=prefix'));
+  return { body, link: links.join(', ') };
 }
 
 /** Returns the target that a header `link` has for a relation, without the base URL. */
