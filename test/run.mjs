@@ -1,11 +1,11 @@
 // Runs the tests, those of some folders in one process: to start Node, to load the service and to
 // compile it takes longer than the tests of most files. `node test/run.mjs PLACE...` runs these folders and files of
 // dist/test, by default all but endurance.
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { run } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import reporter from './support/reporter.mjs';
+import reporter, { listFiles } from './support/reporter.mjs';
 
 /** How long the tests of a process may take, if one of them does not let the event loop turn. */
 const MAX_PROCESS_MS = 600_000;
@@ -38,16 +38,22 @@ function filesByProcess() {
 function writeEntry(files, index) {
   const entry = join(built, 'processes', `${index}.mjs`);
   const module = new URL('support/run-files.mjs', import.meta.url);
-  const paths = JSON.stringify(files.map((path) => join(built, path)));
-  writeFileSync(entry, `import { runFiles } from '${module}';\nawait runFiles(${paths});\n`);
+  const args = JSON.stringify([files.map((path) => join(built, path)), reportOf(entry)]);
+  writeFileSync(entry, `import { runFiles } from '${module}';\nawait runFiles(...${args});\n`);
   return entry;
 }
 
+/** Where a process reports the CPU time of its files. */
+function reportOf(entry) {
+  return entry.replace('.mjs', '.json');
+}
+
+rmSync(join(built, 'processes'), { recursive: true, force: true });
 mkdirSync(join(built, 'processes'), { recursive: true });
-const processes = filesByProcess();
-if (processes.length === 0) throw new Error(`no tests in ${wanted}`);
+const entries = filesByProcess().map(writeEntry);
+if (entries.length === 0) throw new Error(`no tests in ${wanted}`);
 const events = run({
-  files: processes.map(writeEntry),
+  files: entries,
   concurrency: CONCURRENCY,
   timeout: MAX_PROCESS_MS,
 });
@@ -55,3 +61,6 @@ events.on('test:fail', () => {
   process.exitCode = 1;
 });
 for await (const text of reporter(events)) process.stdout.write(text);
+const reports = entries.map(reportOf).filter((report) => existsSync(report));
+const cpuMs = reports.flatMap((report) => JSON.parse(readFileSync(report, 'utf8')));
+process.stdout.write(listFiles('The most CPU time', cpuMs));

@@ -23,8 +23,11 @@ test('outer', (t) => t.test('inner', () => { throw new Error('lost'); }));
   return spawnSync(process.execPath, args, { cwd: folder, env, encoding: 'utf8' }).stdout;
 }
 
-test('reporter: a failure shows its message and its position', (t) => {
+test('reporter: a failure shows its message and its position, without a spinner', (t) => {
   const report = reportOf(temporaryFolder(t));
+  assert.match(report, /^✓ passes/m);
+  assert.match(report, /^ {2}1 passed$/m);
+  assert.ok(!report.includes('\r'), 'no line of a spinner');
   assert.match(report, /^fails\n {2}at some\.test\.mjs:3:\d+\n {2}Add the field to the guide\.$/m);
   assert.match(report, /^inner\n {2}at some\.test\.mjs:4:\d+\n {2}lost$/m);
   assert.doesNotMatch(report, /^outer$/m, 'only its subtest has a reason');
@@ -36,11 +39,4 @@ test('reporter: the position is that in the source, where there is a source map'
   const map = { version: 3, sources: ['../some.test.ts'], names: [], mappings: ';;AAAA;AACA' };
   writeFileSync(join(folder, 'some.test.mjs.map'), JSON.stringify(map));
   assert.match(reportOf(folder), /^fails\n {2}at \.\.\/some\.test\.ts:1:1$/m);
-});
-
-test('reporter: without a terminal, nothing is printed to be overwritten', (t) => {
-  const report = reportOf(temporaryFolder(t));
-  assert.match(report, /^✓ passes/m);
-  assert.match(report, /^ {2}1 passed$/m);
-  assert.ok(!report.includes('\r'), 'no line of a spinner');
 });

@@ -1,6 +1,6 @@
 // Reports tests as node-test-reporter does, but without its spinner where no terminal shows it.
-// At the end it lists the slowest files, and where each test failed and why: the package leaves out
-// the message of an assertion that compares values.
+// At the end it lists the files that took longest, and where each test failed and why: the package
+// leaves out the message of an assertion that compares values.
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { dirname, join, relative } from 'node:path';
@@ -18,7 +18,7 @@ export default async function* reporter(events) {
     if (process.stdout.isTTY) yield text;
     else if (!isSpinner(text)) yield text.replaceAll(CLEAR_LINE, '');
   }
-  yield slowestFiles(seen.msByFile);
+  yield listFiles('The longest time', [...seen.msByFile]);
   if (seen.failures.length > 0) {
     const unended = [...seen.running.values()].map(({ name, file, line, column }) =>
       [name, `  at ${positionOf(file, line, column)}`, '  did not end\n'].join('\n'),
@@ -53,9 +53,9 @@ async function* observe(events, { failures, running, msByFile }) {
   }
 }
 
-/** Lists the slowest files with their seconds, which add up to more than the run took. */
-function slowestFiles(msByFile) {
-  const files = [...msByFile].sort(([, one], [, other]) => other - one);
+/** Lists the files with the most of a time, in seconds; those that run at once have it together. */
+export function listFiles(title, msByFile) {
+  const files = msByFile.sort(([, one], [, other]) => other - one);
   const lines = files
     .slice(0, SLOWEST_FILES)
     .map(
@@ -63,7 +63,7 @@ function slowestFiles(msByFile) {
         `  ${seconds(ms)}  ${relative('', file).replace(/^dist\/(.*)\.js$/, '$1.ts')}\n`,
     );
   const sum = files.reduce((total, [, ms]) => total + ms, 0);
-  return `The slowest of ${files.length} files (s):\n\n${lines.join('')}  ${seconds(sum)}  all\n\n`;
+  return `${title} of ${files.length} files (s):\n\n${lines.join('')}  ${seconds(sum)}  all\n\n`;
 }
 
 function seconds(ms) {
