@@ -150,7 +150,7 @@ async function serve(
       },
       networkOf,
       toProblem: (error) => problemOf(error, features),
-      inOneRun: given(features, 'inOneRun') ?? ((answer) => answer()),
+      inOneRun: features.find((each) => each.inOneRun)?.inOneRun ?? ((answer) => answer()),
     });
     return { address, close: () => server.close() };
   } catch (error) {
@@ -165,10 +165,10 @@ function addFeatures(
   { database, isStopping }: Pick<Core, 'database' | 'isStopping'>,
 ): void {
   const observers: CommitObserver[] = [];
-  const meters = given(features, 'meters');
+  const meters = features.find((each) => each.meters)?.meters;
   const core: Core = {
     database,
-    memory: given(features, 'memory') ?? NO_MEMORY,
+    memory: features.find((each) => each.memory)?.memory ?? NO_MEMORY,
     write: createWriter(database, observers, meters?.write),
     meters,
     isStopping,
@@ -186,14 +186,6 @@ function addFeatures(
   const parts = [requestKeys, tagsOfNotes];
   features.push(listed, records(core, parts, listed.readChosen, texts()));
   observers.push(...features.flatMap(({ commits = [] }) => commits));
-}
-
-/** Returns this member of the first feature that has it. */
-function given<Name extends keyof Feature>(
-  features: readonly Feature[],
-  name: Name,
-): Feature[Name] | undefined {
-  return features.find((each) => each[name])?.[name];
 }
 
 function coreReadings(db: Options['db']): Readings {

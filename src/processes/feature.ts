@@ -6,14 +6,8 @@ import { Batcher } from '../storage/batcher.ts';
 import type { Database } from '../storage/database.ts';
 import { Channel, type Port } from './channel.ts';
 import { WriteLease } from './lease.ts';
-import type {
-  LimiterCall,
-  MemberFunctions,
-  Report,
-  Reports,
-  SupervisorFunctions,
-} from './protocol.ts';
-import { Supervisor, type SupervisorOptions } from './supervisor.ts';
+import type { LimiterCall, MemberFunctions, Report, SupervisorFunctions } from './protocol.ts';
+import { type Reports, Supervisor, type SupervisorOptions } from './supervisor.ts';
 
 /** Starts a service of several processes, each with the arguments of this one. */
 export async function startSupervisor(

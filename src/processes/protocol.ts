@@ -11,17 +11,8 @@ export interface LimiterCall {
   readonly take: boolean;
 }
 
-/** The metrics of a process, representable in JSON; only {@link Reports} knows their form. */
+/** The metrics of a process, representable in JSON; what they contain is not known here. */
 export type Report = object;
-
-/** How the metrics of several processes become one report. */
-export interface Reports {
-  /** Measures this process from now on; returns a function that resolves with its report. */
-  measure(): () => Promise<Report>;
-  combine(reports: readonly Report[]): Promise<Report>;
-  /** Returns what outlives a process. */
-  countersOf(report: Report): Report;
-}
 
 /** What the supervisor does for a member. */
 export type SupervisorFunctions = {

@@ -10,7 +10,16 @@ import { LocalRateLimiter, type Quota } from '../guards/rate-limit.ts';
 import type { Log } from '../log/log.ts';
 import { Child } from './child.ts';
 import { LeaseQueue } from './lease.ts';
-import type { LimiterCall, Report, Reports } from './protocol.ts';
+import type { LimiterCall, Report } from './protocol.ts';
+
+/** How the metrics of several processes become one report. */
+export interface Reports {
+  /** Measures this process from now on; returns a function that resolves with its report. */
+  measure(): () => Promise<Report>;
+  combine(reports: readonly Report[]): Promise<Report>;
+  /** Returns what outlives a process. */
+  countersOf(report: Report): Report;
+}
 
 /** What the supervisor needs to know. */
 export interface SupervisorOptions extends KeySource {
