@@ -48,3 +48,9 @@ def write_lines(context, value):
 @schemathesis.deserializer(LINES)
 def read_lines(context, response):
     return [json.loads(line) for line in response.content.splitlines()]
+
+
+@schemathesis.serializer("text/markdown", "text/plain")
+def write_text(context, value):
+    # Every string is a text, so that something else must not even be UTF-8.
+    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else b"\xff"

@@ -26,9 +26,9 @@ class Client {
     // Nothing is set but the required members.
     var input = new NoteInput().title("from Java").body("body");
     System.out.println("POST sends " + library.write(input));
-    var plain = notes.createNote(input, null);
+    var plain = notes.createNote(input, null, null, null);
     check(plain.getId() > LARGE && plain.getTitle().equals("from Java"), plain);
-    var id = notes.createNote(input.addTagsItem("java"), null).getId();
+    var id = notes.createNote(input.addTagsItem("java"), null, null, null).getId();
     var tag = notes.getNote(id, null, List.of("etag"), null, null).getEtag();
 
     var patch = new NotePatch().title("changed from Java");
@@ -49,7 +49,7 @@ class Client {
     var outdated = problem(412, () -> notes.patchNote(id, patch, tag, null), Problem.class);
     check(outdated.getType().getPath().equals("/problems/precondition-failed"), outdated);
     problem(404, () -> notes.getNote(42L, null, null, null, null), Problem.class);
-    Call blank = () -> notes.createNote(new NoteInput().title(" ").body("b"), null);
+    Call blank = () -> notes.createNote(new NoteInput().title(" ").body("b"), null, null, null);
     var violation = problem(422, blank, ValidationProblem.class).getErrors().get(0);
     check(violation.getPointer().equals("#/title"), violation);
     Call zero = () -> changes.listChanges(null, 0, null, null, null, null);

@@ -37,6 +37,7 @@ const DEFAULT_ACCEPTS: Readonly<Record<string, string | undefined>> = {
   'RestTemplate for a text': 'text/plain, application/json, application/*+json, */*',
   'RestTemplate for an object': 'application/json, application/*+json',
   'Go, generated': 'application/json,application/problem+json',
+  'Java, generated': 'application/json, text/markdown, text/plain, application/problem+json',
   Ktor: 'application/json, */*',
   ky: 'text/*',
   Firefox: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
