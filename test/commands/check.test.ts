@@ -22,7 +22,7 @@ before(async () => {
   const database = await openDatabase({ after }, filled);
   for (const sql of [
     `${withNumbers(3_000)} INSERT INTO notes (title, body, number)
-     SELECT 'note ' || n || '!', hex(zeroblob(500)), n FROM numbers`,
+     SELECT 'note ' || n || '!', hex(zeroblob(50)), n FROM numbers`,
     `${withNumbers(50)} INSERT INTO tags (name, number)
      SELECT 'tag ' || n, 3_000 + n FROM numbers`,
     `${withNumbers(50)} INSERT INTO comments (note_id, body, number)

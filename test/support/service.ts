@@ -26,6 +26,8 @@ export interface Service {
   readonly log: readonly LogLine[];
   /** Resolves with the answer, which has been validated against the contract. */
   request(method: string, path: string, parts?: RequestParts): Promise<Answer>;
+  /** Reads the file of keys again, as a SIGHUP asks for. */
+  reloadKeys(): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -66,6 +68,7 @@ export async function startService(test: Ends, overrides: Overrides = {}): Promi
     file,
     log: lines,
     request: (method, path, parts = {}) => request(url, method, path, { agent, ...parts }),
+    reloadKeys: () => app.reloadKeys(),
     close() {
       agent.destroy();
       closed ??= app.close();

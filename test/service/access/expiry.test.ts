@@ -4,11 +4,10 @@ import { hash } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startCommand, stop } from '../../support/command.ts';
+import { stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { type EventStream, openStream } from '../../support/event-stream.ts';
 import { parseExposition, sampleOf } from '../../support/exposition.ts';
-import { request } from '../../support/http.ts';
 import { startProcesses } from '../../support/processes.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -40,64 +39,56 @@ test('expiry: an expired key is refused as such, and is no guess', async (t) => 
 });
 
 test('reload: ends the streams of the keys that it removes or changes', async (t) => {
-  const folder = temporaryFolder(t);
-  const file = join(folder, 'keys');
-  const env = { NOTES_API_KEYS: 'secret-other' };
+  const file = join(temporaryFolder(t), 'keys');
   writeFileSync(file, 'secret-a name=a\nsecret-b name=b\nsecret-c name=c\n');
-  const command = startCommand(t, ['--port', '0', '--api-keys-file', file], { folder, env });
-  const url = await command.ready();
+  const service = await startService(t, { apiKeysFile: file, apiKeys: ['secret-other'] });
   const keys = ['secret-a', 'secret-b', 'secret-c', 'secret-other'];
   const streams: EventStream[] = [];
-  for (const key of keys) streams.push(await openStream(t, url, '/changes', bearer(key)));
+  for (const key of keys) streams.push(await openStream(t, service.url, '/changes', bearer(key)));
   const json = { name: 'n' };
   writeFileSync(file, '# a was here\nsecret-c name=c\nsecret-b name=b access=read\n');
-  command.process.kill('SIGHUP');
+  await service.reloadKeys();
   await until(() => streams.filter((stream) => stream.hasEnded()).length === 2);
   assert.deepEqual(
     streams.map((stream) => stream.hasEnded()),
     [true, true, false, false],
   );
   const post = async (key: string) =>
-    (await request(url, 'POST', '/tags', { json, headers: bearer(key) })).status;
+    (await service.request('POST', '/tags', { json, headers: bearer(key) })).status;
   assert.deepEqual(await Promise.all(keys.map(post)), [401, 403, 201, 201]);
   await Promise.all(streams.slice(2).map((stream) => stream.changes(2)));
-  const { text } = await request(url, 'GET', '/metrics', { headers: OTHER });
+  const { text } = await service.request('GET', '/metrics', { headers: OTHER });
   const families = parseExposition(text);
   const countOf = (key: string) => sampleOf(families, 'notes_key_requests_total', { key });
   assert.deepEqual([countOf('a'), countOf('b'), countOf('c')], [0, 2, 2]);
 });
 
 test('reload: other keys without a name keep their streams, counts and names', async (t) => {
-  const folder = temporaryFolder(t);
-  const file = join(folder, 'keys');
+  const file = join(temporaryFolder(t), 'keys');
   writeFileSync(file, 'secret-a\nsecret-b\nsecret-c\n');
-  const command = startCommand(t, ['--port', '0', '--api-keys-file', file], { folder });
-  const url = await command.ready();
+  const service = await startService(t, { apiKeysFile: file });
   const streams = await Promise.all(
-    ['secret-a', 'secret-c'].map((key) => openStream(t, url, '/changes', bearer(key))),
+    ['secret-a', 'secret-c'].map((key) => openStream(t, service.url, '/changes', bearer(key))),
   );
   const headers = bearer('secret-c');
   const countOf = async (key: string) => {
-    const { text } = await request(url, 'GET', '/metrics', { headers });
+    const { text } = await service.request('GET', '/metrics', { headers });
     const label = hash('sha256', key).slice(0, 8);
     return sampleOf(parseExposition(text), 'notes_key_requests_total', { key: label });
   };
   const before = await countOf('secret-c');
   writeFileSync(file, 'secret-d\n\nsecret-c\n');
-  command.process.kill('SIGHUP');
+  await service.reloadKeys();
   await until(() => streams[0]?.hasEnded() === true);
-  await request(url, 'POST', '/tags', { json: { name: 'n' }, headers });
+  await service.request('POST', '/tags', { json: { name: 'n' }, headers });
   await streams[1]?.changes(1);
   assert.deepEqual([await countOf('secret-a'), await countOf('secret-c')], [0, before + 3]);
   // What a removed key has counted is forgotten.
   writeFileSync(file, 'secret-a\nsecret-c\n');
-  command.process.kill('SIGHUP');
-  await until(
-    async () => (await request(url, 'GET', '/key', { headers: bearer('secret-a') })).status === 200,
-  );
-  assert.equal(await countOf('secret-a'), 1);
-  const { stderr } = await stop(command);
-  const clients = stderr.match(/(?<="client":")key [^"]+/g) ?? [];
+  await service.reloadKeys();
+  const { status } = await service.request('GET', '/key', { headers: bearer('secret-a') });
+  assert.deepEqual([status, await countOf('secret-a')], [200, 1]);
+  const clients = service.log.map(({ fields }) => fields.client);
   const known = ['secret-a', 'secret-c'].map((key) => `key ${hash('sha256', key).slice(0, 8)}`);
   assert.deepEqual([...new Set(clients)].sort(), known.sort());
 });
