@@ -8,6 +8,7 @@ import { LAST_NUMBER } from '../../src/storage/numbers.ts';
 import {
   change,
   contentsOf,
+  LOSE_INDEXED_ROW,
   newFile,
   openDatabase,
   openOther,
@@ -135,13 +136,7 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
     /^tags: record 48 exceeds the last assigned id$/,
   ],
   'an index that lacks a record': [
-    `PRAGMA writable_schema = ON;
-     UPDATE sqlite_schema SET sql = sql || ' WHERE id < 0' WHERE name = 'comments_of_note';
-     PRAGMA writable_schema = RESET;
-     INSERT INTO comments (note_id, body, number) VALUES (1, 'not indexed', 4_000);
-     PRAGMA writable_schema = ON;
-     UPDATE sqlite_schema SET sql = replace(sql, ' WHERE id < 0', '')
-       WHERE name = 'comments_of_note'`,
+    LOSE_INDEXED_ROW,
     /^row \d+ missing from index comments_of_note$/,
   ],
   'a table that is gone': ['DROP TABLE tag_blocks', /no such table: .*tag_blocks/],

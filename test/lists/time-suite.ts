@@ -128,7 +128,7 @@ function pageOf(found: readonly Keyed[], sign: number, position: Partial<PageReq
 }
 
 /** Registers the tests of filters by time on `engine`, with one of `share` of all pages. */
-export function testTimes(engine: Engine, share = 5): void {
+export function testTimes(engine: Engine, share = 11): void {
   let turn = 0;
   for (const [what, hasUnknownTimes] of [
     ['pages in every order, sorted or walked, are those of a plain filter', false],

@@ -176,6 +176,15 @@ export async function writeForeignFile(path: string, sql: string): Promise<void>
   await connection.close();
 }
 
+/** SQL that adds a comment that the index of the comments of a note lacks. */
+export const LOSE_INDEXED_ROW = `PRAGMA writable_schema = ON;
+  UPDATE sqlite_schema SET sql = sql || ' WHERE id < 0' WHERE name = 'comments_of_note';
+  PRAGMA writable_schema = RESET;
+  INSERT INTO comments (note_id, body, number) VALUES (1, 'not indexed', 4_000);
+  PRAGMA writable_schema = ON;
+  UPDATE sqlite_schema SET sql = replace(sql, ' WHERE id < 0', '')
+    WHERE name = 'comments_of_note'`;
+
 /** Runs `sql` in another process, which keeps its locks until the returned function is called. */
 export function holdLock(test: Ends, path: string, sql: string): Promise<() => Promise<void>> {
   return holdLocks(test, { [path]: sql });

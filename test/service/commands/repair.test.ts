@@ -12,6 +12,7 @@ import {
   change,
   contentsOf,
   holdLock,
+  LOSE_INDEXED_ROW,
   newFile,
   openDatabase,
   rows,
@@ -167,17 +168,7 @@ const REFUSED: Record<string, [damage: (path: string, t: TestContext) => unknown
     /cannot repair \S+: it is damaged/,
   ],
   'an index of SQLite that lacks a row': [
-    (path) =>
-      writeForeignFile(
-        path,
-        `PRAGMA writable_schema = ON;
-         UPDATE sqlite_schema SET sql = sql || ' WHERE id < 0' WHERE name = 'comments_of_note';
-         PRAGMA writable_schema = RESET;
-         INSERT INTO comments (note_id, body, number) VALUES (1, 'not indexed', 4_000);
-         PRAGMA writable_schema = ON;
-         UPDATE sqlite_schema SET sql = replace(sql, ' WHERE id < 0', '')
-           WHERE name = 'comments_of_note'`,
-      ),
+    (path) => writeForeignFile(path, LOSE_INDEXED_ROW),
     /it is damaged \(.* index comments_of_note\); restore a backup$/m,
   ],
   'an unfinished import': [

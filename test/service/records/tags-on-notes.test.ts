@@ -5,7 +5,7 @@ import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
 import type { Answer, RequestParts } from '../../support/http.ts';
 import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
-import { clientOf, lines, NOTE, tagsOf } from '../../support/tagged-notes.ts';
+import { assertBounds, clientOf, lines, NOTE, tagsOf } from '../../support/tagged-notes.ts';
 
 async function createTags(service: Target, count: number): Promise<void> {
   const tags = Array.from({ length: count }, (_, index) => ({ name: `tag ${index + 1}` }));
@@ -232,7 +232,7 @@ test('tags on notes: bounds', async (t) => {
   const counted = (length: number) => Array.from({ length }, (_, index) => index + 1);
   const { json } = await post({ json: { ...NOTE, tag_ids: counted(100) } });
   await send('PATCH', `/notes/${json.id}`, 200, { json: { tag_ids: counted(100).reverse() } });
-  for (const [tagIds, pointer, code] of [
+  await assertBounds(service, 'tag_ids', [
     [counted(101), '#/tag_ids', 'maxItems'],
     [counted(100_000), '#/tag_ids', 'maxItems'],
     [[1, 2, 1], '#/tag_ids', 'uniqueItems'],
@@ -242,20 +242,5 @@ test('tags on notes: bounds', async (t) => {
     [[1, 0], '#/tag_ids/1', 'minimum'],
     [[1.5], '#/tag_ids/0', 'type'],
     [[[1]], '#/tag_ids/0', 'type'],
-  ] as const) {
-    const record = { ...NOTE, tag_ids: tagIds };
-    for (const [method, path, parts, prefix] of [
-      ['POST', '/notes', { json: record }, '#'],
-      ['POST', '/notes', lines(NOTE, record), '#/1'],
-      ['PUT', '/notes/1', { json: record }, '#'],
-      ['PATCH', '/notes/1', { json: { tag_ids: tagIds } }, '#'],
-    ] as const) {
-      const { errors } = (await send(method, path, 422, parts)).json;
-      assert.deepEqual(
-        [errors[0].pointer, errors[0].code],
-        [pointer.replace('#', prefix), code],
-        `${method} ${tagIds}`,
-      );
-    }
-  }
+  ]);
 });
