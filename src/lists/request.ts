@@ -22,6 +22,8 @@ export interface PageRequest {
   readonly fields?: readonly string[];
   /** The members that the records have besides their fields. */
   readonly include?: readonly string[];
+  /** Whether records are lines, instead of the items of an array. */
+  readonly isLines?: boolean;
   readonly known?: Condition;
   /** Called right before the page is read; if it throws, the call rejects. */
   readonly check?: (() => void) | undefined;
@@ -40,7 +42,9 @@ export const DEEP_OFFSET = 2_048;
 
 /** The parts of a request that decide the SQL; the others are values in it. */
 export interface Shape
-  extends Required<Pick<PageRequest, 'order' | 'isOfCounterpart' | 'fields' | 'include'>> {
+  extends Required<
+    Pick<PageRequest, 'order' | 'isOfCounterpart' | 'fields' | 'include' | 'isLines'>
+  > {
   readonly position: 'offset' | 'deep' | 'after' | 'before';
   readonly isOne: boolean;
   readonly filters: readonly string[];
@@ -65,6 +69,7 @@ export function shapeOf(
     filters: Object.keys(filters),
     fields: request.fields ?? [],
     include: request.include ?? [],
+    isLines: request.isLines ?? false,
     isLarge,
   };
 }

@@ -1,5 +1,6 @@
 // The lists of a resource: all records, those of their owner, notes of a tag, and tags on a note.
 import { endpoint, type Input, parsePathInteger } from '../contract/endpoint.ts';
+import { JSON_LINES, preferredType } from '../http/body/media-type.ts';
 import { type Bases, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
@@ -41,10 +42,13 @@ export function listRoutes(listed: Listed): Route[] {
   return [all, ofCounterpart];
 }
 
-/** Which records a list has: all, those of an owner, those of a tag, or those of a note. */
-interface Scope extends Pick<PageRequest, 'owner' | 'isOfCounterpart'> {
+/** Which records a list has (all, those of an owner, of a tag, or of a note), and its form. */
+interface Scope extends Pick<PageRequest, 'owner' | 'isOfCounterpart' | 'isLines'> {
   readonly label: string;
 }
+
+/** What follows the tag of a list in that of its lines. */
+const LINES_ENDING = '.ndjson';
 
 /** A page as it is sent. */
 interface ListText {
@@ -64,15 +68,17 @@ class Lists {
   }
 
   answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
-    const name = `${path}?${input.call.query}`;
+    const isLines = preferredType(input.call.headers.accept, [JSON_LINES]) !== undefined;
+    const name = `${isLines ? JSON_LINES : ''}${path}?${input.call.query}`;
     const kept = this.#listed.memory.find<ListText>(PAGES, name);
     // A list in memory is answered at once: a promise would cost more time than that.
-    return kept ? replyWith(kept, input) : this.#read(input, path, scope, name);
+    return kept ? replyWith(kept, input) : this.#read(input, path, { ...scope, isLines }, name);
   }
 
   async #read(input: ListInput, path: string, scope: Scope, name: string): Promise<Reply> {
     const { pages, memory } = this.#listed;
     const { parameters, headers, call } = input;
+    const ending = scope.isLines ? LINES_ENDING : '';
     const { limit, offset, after, before, fields = [], include = [] } = parameters;
     const sent = new URLSearchParams(call.query);
     checkListQuery(pages.parts, parameters, sent);
@@ -86,30 +92,39 @@ class Lists {
       filters: this.#filtersIn(parameters, scope),
       fields,
       include,
-      known: knownCondition(headers),
+      known: knownCondition(headers, ending),
       check: () => call.ensureSendable(),
       reserve: () => call.reserveLarge(),
       requester: call,
     });
     if (!page) throw notFound(scope.label, call.pathValues[0]);
-    const list = await this.#render(input, path, sent, page);
+    const list = await this.#render(input, path, sent, page, ending);
     memory.keep(page.revision, PAGES, [[name, list]]);
     return replyWith(list, input);
   }
 
-  async #render(input: ListInput, path: string, sent: URLSearchParams, page: Page) {
-    const { tag, total, items } = page;
+  async #render(
+    input: ListInput,
+    path: string,
+    sent: URLSearchParams,
+    page: Page,
+    ending: string,
+  ): Promise<ListText> {
+    const { total, items } = page;
+    const tag = page.tag + ending;
     if (items === undefined) return { tag, text: undefined, link: [] };
     const { parts } = this.#listed.pages;
-    const { limit, offset, after, before } = input.parameters;
-    const position = after === undefined && before === undefined ? `"offset":${offset},` : '';
-    const end = `],"limit":${limit},${position}"total":${total}}`;
     const url = `${this.#listed.bases.baseUrl}${path}`;
     const link = linkHeader(url, parts, input.parameters, sent, page);
+    const { limit, offset, after, before } = input.parameters;
+    const position = after === undefined && before === undefined ? `"offset":${offset},` : '';
+    const frame: Frame = ending
+      ? ['', '\n', items.length > 0 ? '\n' : '']
+      : ['{"items":[', ',', `],"limit":${limit},${position}"total":${total}}`];
     const ends = await endsOf(items, parts, input);
     return typeof items === 'string'
-      ? { tag, text: `{"items":[${withEnds(items, ends)}${end}`, link }
-      : { tag, text: undefined, large: largeBody(items, ends, end), link };
+      ? { tag, text: framedText(items, ends, frame), link }
+      : { tag, text: undefined, large: framedParts(items, ends, frame), link };
   }
 
   /** Returns the values of the filters; a list of notes of a tag, or of its tags, has one more. */
@@ -124,16 +139,26 @@ class Lists {
 }
 
 function replyWith({ tag, text, large, link }: ListText, { headers }: ListInput): Reply {
-  const body = text ?? large ?? '';
-  return checkRead(headers, tag) ?? jsonReply(200, body, [...stateHeaders(tag), ...link]);
+  const state = [...stateHeaders(tag), 'vary', 'accept'];
+  if (checkRead(headers, tag)) return { status: 304, headers: state };
+  const all = [...state, ...link];
+  const reply = jsonReply(200, text ?? large ?? '', all);
+  const isLines = tag.endsWith(LINES_ENDING);
+  return isLines ? { ...reply, headers: ['content-type', JSON_LINES, ...all] } : reply;
 }
+
+/** What is before the records, between two of them, and after them. */
+type Frame = readonly [start: string, separator: string, end: string];
+
+/** The new ends of the records, if there are any. */
+type Ends = readonly string[] | undefined;
 
 /** Resolves with the new ends of the records, if members are made of them after the read. */
 async function endsOf(
   items: NonNullable<Page['items']>,
   parts: ListParts,
   { parameters, call }: ListInput,
-): Promise<readonly string[] | undefined> {
+): Promise<Ends> {
   const made = madeIn(parts, parameters.include ?? []);
   if (made.length === 0) return undefined;
   const records = linesOf(items).map(textsIn);
@@ -156,11 +181,11 @@ function textsIn(record: string | Buffer): string | Buffer {
   return typeof record === 'string' ? record.slice(start) : record.subarray(start);
 }
 
-/** Returns the records in the lines of a text with other ends; the text itself without ends. */
-function withEnds(text: string, ends: readonly string[] | undefined): string {
-  if (!ends) return text;
+/** Returns a body with the records of a text, perhaps with other ends. */
+function framedText(text: string, ends: Ends, [start, separator, end]: Frame): string {
+  if (!ends) return `${start}${text}${end}`;
   const records = text.split('\n').map((record) => record.slice(0, endOf(record)));
-  return ends.map((end, index) => `${records[index]}${end}`).join();
+  return start + ends.map((each, index) => `${records[index]}${each}`).join(separator) + end;
 }
 
 /** Returns where the last brace of a record is, which texts may follow. */
@@ -169,11 +194,12 @@ function endOf(record: string | Buffer): number {
   return (tab === -1 ? record.length : tab) - 1;
 }
 
-function largeBody(records: readonly Buffer[], ends: readonly string[] | undefined, end: string) {
+function framedParts(records: readonly Buffer[], ends: Ends, frame: Frame): LargeBody {
+  const [start, separator, end] = frame;
   const parts = records.flatMap((record, index) => {
-    const separator = Buffer.from(index === 0 ? '{"items":[' : ',');
-    if (!ends) return [separator, record];
-    return [separator, record.subarray(0, endOf(record)), Buffer.from(ends[index] ?? '')];
+    const before = Buffer.from(index === 0 ? start : separator);
+    if (!ends) return [before, record];
+    return [before, record.subarray(0, endOf(record)), Buffer.from(ends[index] ?? '')];
   });
   return { parts: [...parts, Buffer.from(end)], onSent: () => records.forEach(discard) };
 }

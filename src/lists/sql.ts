@@ -102,7 +102,8 @@ class PageSql {
   }
 
   #texts(): string {
-    const separator = this.#isUnfinished ? 'char(10)' : "','";
+    const areLines = this.#isUnfinished || this.#list.shape.isLines;
+    const separator = areLines ? 'char(10)' : "','";
     // The aggregate keeps the order of the subquery; an ORDER BY argument would sort again. Unlike
     // json_group_array, it ends as soon as the text exceeds the limit of the statement.
     return `coalesce(group_concat(${this.#record()}, ${separator} ${this.#inOrder()}), '')`;

@@ -35,9 +35,15 @@ export function writeCondition({
   return isOneOf(allowed.filter((text) => !excluded.includes(text)));
 }
 
-/** Returns the condition under which the client knows the current state of a list. */
-export function knownCondition({ 'if-none-match': noneMatch = [] }: RequestHeaders): Condition {
-  return noneMatch === '*' ? null : isOneOf(textsOf(noneMatch));
+/** Returns the condition under which the client knows a list in the form with this ending. */
+export function knownCondition(
+  { 'if-none-match': noneMatch = [] }: RequestHeaders,
+  ending: string,
+): Condition {
+  if (noneMatch === '*') return null;
+  const known = noneMatch.filter(({ text }) => text.endsWith(ending));
+  const texts = known.map(({ text }) => text.slice(0, text.length - ending.length));
+  return isOneOf(texts.filter((text) => TAG.test(text)));
 }
 
 /** Returns a 304 if the client knows the state, else undefined. Throws 412. */

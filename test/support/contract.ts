@@ -5,6 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { JSON_LINES } from '../../src/http/body/media-type.ts';
 import { PROBLEM_STATUS } from '../../src/http/problem.ts';
 import type { Answer } from './http.ts';
 
@@ -147,8 +148,17 @@ function assertBody(pointer: string, content: Json | undefined, answer: Answer, 
     return;
   }
   assert.ok(type in content, `${label}: the contract does not declare the media type ${type}`);
-  if (!/[/+]json$/.test(type) || answer.headers['content-encoding']) return;
   const schema = `${pointer}/content/${type.replaceAll('/', '~1')}/schema`;
+  if (type === JSON_LINES && (at(schema) as Json).type === 'array') {
+    const lines = answer.text.split('\n');
+    assert.equal(lines.pop(), '', `${label}: the last line has no end`);
+    assertValid(
+      schema,
+      lines.map((line) => JSON.parse(line)),
+      label,
+    );
+  }
+  if (!/[/+]json$/.test(type) || answer.headers['content-encoding']) return;
   assertValid(schema, answer.json, label);
 }
 

@@ -60,7 +60,7 @@ test('texts: JSON stays what others get', async () => {
   for (const [other, vary] of [
     [`${path}?fields=title`, undefined],
     [`${path}?include=tags`, undefined],
-    ['/notes', undefined],
+    ['/notes', 'accept'],
     ['/tags/1', undefined],
   ] as const) {
     await service.request('POST', '/tags', { json: { name: 'a' } });

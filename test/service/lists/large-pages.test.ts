@@ -2,6 +2,7 @@
 // room.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { JSON_LINES } from '../../../src/http/body/media-type.ts';
 import { unavailable } from '../../../src/http/problem.ts';
 import { Pages } from '../../../src/lists/pages.ts';
 import { listRoutes } from '../../../src/lists/route.ts';
@@ -38,6 +39,9 @@ test('large pages: are the texts of their records, also beside small pages', asy
   const end = `],"limit":${COUNT},"offset":0,"total":${COUNT + 1}}`;
   assert.equal(page.text, `{"items":[${texts.join(',')}${end}`);
   assert.equal(again.text, page.text);
+  const lines = await service.request('GET', path, { headers: { accept: JSON_LINES } });
+  assert.equal(lines.text, `${texts.join('\n')}\n`);
+  assert.equal(lines.headers['content-type'], JSON_LINES);
   assert.equal(small.json.items[0].title, 'small');
   const head = await service.request('HEAD', path);
   for (const name of ['content-length', 'content-type', 'etag', 'link'])
