@@ -6,7 +6,6 @@ import { checkRoundTrips } from '../commands/round-trip.ts';
 import { foretellLinks, foretellWrites } from '../records/foretold-rows.ts';
 import { COLLECTIONS, maxLengthOf } from '../support/collections.ts';
 import * as clients from '../support/concurrent-clients.ts';
-import { OTHERS, USUAL } from '../support/deployments.ts';
 import { ENGINES, MEMORY } from '../support/engines.ts';
 import { playLedger } from '../support/freshness-ledger.ts';
 import * as json from '../support/json-properties.ts';
@@ -19,7 +18,6 @@ import { checkFinds } from '../support/search-checks.ts';
 import { startService } from '../support/service.ts';
 import { stopUnderLoad } from '../support/stops.ts';
 import { assertKept, codePoints } from '../support/texts.ts';
-import { ORDERS, walkAllLists } from '../support/walks.ts';
 import { testLinkGames } from '../tags/link-suite.ts';
 
 const seed = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
@@ -69,10 +67,6 @@ for (const [name, run] of Object.entries(TESTS)) test(name, async (t) => void (a
 for (const processes of [1, 2])
   test(`stop: five times under load, processes: ${processes}`, (t) =>
     stopUnderLoad(t, { stops: 5, clients: 64, answers: 1_000, processes }));
-
-for (const [deployment, start] of Object.entries({ ...USUAL, ...OTHERS }))
-  test(`lists: all pages in all orders (${deployment})`, async (t) =>
-    walkAllLists(await start(t), ORDERS.length));
 
 for (const list of LISTS) {
   test(`text: ${list.label.toLowerCase()}: every code point comes back`, (t) =>

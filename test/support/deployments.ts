@@ -11,14 +11,14 @@ export type Target = Pick<Service, 'request' | 'url'>;
 type Start = (test: Ends) => Promise<Target>;
 
 /** The deployments of every test run. */
-export const USUAL: Readonly<Record<string, Start>> = {
+const USUAL: Readonly<Record<string, Start>> = {
   'the database of the tests': (test) => startService(test),
   'the stand-in of a cluster': async (test) =>
     startService(test, { db: clusterAddress((await startStandIn(test)).nodes) }),
 };
 
 /** The deployments of the endurance tests alone. */
-export const OTHERS: Readonly<Record<string, Start>> = {
+const OTHERS: Readonly<Record<string, Start>> = {
   memory: (test) => startService(test, { db: ':memory:' }),
   async 'two processes'(test) {
     const { url } = await startProcesses(test, 2);

@@ -43,7 +43,8 @@ const NOTES = 40;
 const TAGS = 6;
 const COMMENTS = 12;
 const WORDS = ['milk', 'bread', 'oats'];
-const NAMES = ['errands', 'travel'];
+/** The second has characters that a URL, a JSON text and a header write in another way. */
+const NAMES = ['errands', 'a, b;"c"> <é+%😀\u0000'];
 
 /** Several records have the same time, some have none, and the clock has been set back. */
 const TIMES = [5_000, 5_000, 5_001, 4_000, null, 9_000, 5_001, 5_000, 1_700_000_000_000, 0];
@@ -81,6 +82,13 @@ async function fill(service: Service): Promise<List[]> {
   for (let id = 1; id <= COMMENTS; id += 1)
     await create('/notes/3/comments', { body: commentFields(id).body });
   await create('/notes/4/comments', { body: 'of another note' });
+  // The order of the changes is another one. Links change neither it nor a note.
+  const put = async (path: string, id: number, json: object) =>
+    assert.equal((await service.request('PUT', `${path}/${id}`, { json })).status, 200);
+  for (const id of [20, 2, 9, 40, 7]) await put('/notes', id, noteFields(id));
+  for (const id of [5, 1]) await put('/tags', id, tagFields(id));
+  for (const id of [6, 2]) await put('/notes/3/comments', id, { body: commentFields(id).body });
+  for (const method of ['DELETE', 'PUT']) await service.request(method, '/notes/24/tags/1');
 
   const timesOf = (id: number) => [at(TIMES, id), at(TIMES, id * 3 + 1)] as const;
   const database = await openPath(service.file);
@@ -126,6 +134,7 @@ async function fill(service: Service): Promise<List[]> {
     { path: '/tags/2/notes', resource: notes, records: linkedTo(everyNote, 2) },
     { path: '/tags', resource: tags, records: everyTag },
     { path: '/notes/12/tags', resource: tags, records: linkedTo(everyTag, 12) },
+    { path: '/notes/1/tags', resource: tags, records: [] },
     { path: '/notes/3/comments', resource: comments, records: everyComment },
   ];
 }
@@ -172,7 +181,7 @@ const ASKED: Readonly<Record<string, readonly fc.Arbitrary<Asked>[]>> = {
     fc
       .uniqueArray(fc.constantFrom(...NAMES, 'unknown'), { minLength: 1, maxLength: 2 })
       .map((names) => ({
-        text: names.map((name) => `tag=${name}`).join('&'),
+        text: names.map((name) => `tag=${encodeURIComponent(name)}`).join('&'),
         keeps: ({ links }) => names.every((name) => links.includes(lowestIdOf(name))),
       })),
     fc.constant({ text: 'untagged=true', keeps: ({ links }) => links.length === 0 }),
@@ -183,9 +192,10 @@ const ASKED: Readonly<Record<string, readonly fc.Arbitrary<Asked>[]>> = {
   ],
   tags: [
     ...TIME_FILTERS,
-    fc
-      .constantFrom(...NAMES)
-      .map((name) => ({ text: `name=${name}`, keeps: ({ item }) => item.name === name })),
+    fc.constantFrom(...NAMES).map((name) => ({
+      text: `name=${encodeURIComponent(name)}`,
+      keeps: ({ item }) => item.name === name,
+    })),
   ],
   comments: TIME_FILTERS,
 };

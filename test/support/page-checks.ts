@@ -1,6 +1,5 @@
 // The right pages of lists, computed from all records of the list in memory.
 import assert from 'node:assert/strict';
-import type { Target } from './deployments.ts';
 
 /** A record with the number of its last change. */
 export interface Listed {
@@ -80,51 +79,4 @@ export function linkTo(rel: string, header: unknown, baseUrl: string): string | 
   const target = new RegExp(`<([^>]*)>; rel="${rel}"`).exec(String(header))?.[1];
   assert.ok(target === undefined || target.startsWith(baseUrl), target);
   return target?.slice(baseUrl.length);
-}
-
-interface AssertedPage {
-  readonly link: string;
-  readonly items: readonly Listed['item'][];
-}
-
-/** Asserts that the service answers `path` with the right page of `all`; returns the links. */
-export async function assertPage(
-  service: Target,
-  path: string,
-  all: readonly Listed[],
-): Promise<AssertedPage> {
-  const { status, json, headers } = await service.request('GET', path);
-  assert.equal(status, 200, path);
-  const right = expectedPage(all, `${service.url}${path}`);
-  assert.deepEqual(json as unknown, right.body, path);
-  assert.equal(headers.link, right.link, path);
-  return { link: right.link, items: json.items as Listed['item'][] };
-}
-
-/** Walks all pages from `path` and back, and asserts that they are right; returns their number. */
-export async function assertWalk(
-  service: Target,
-  path: string,
-  all: readonly Listed[],
-): Promise<number> {
-  const visited: number[] = [];
-  let pages = 0;
-  let last = path;
-  for (let next: string | undefined = path; next !== undefined; ) {
-    const { link, items }: AssertedPage = await assertPage(service, next, all);
-    visited.push(...items.map(({ id }) => id));
-    pages += 1;
-    last = next;
-    next = linkTo('next', link, service.url);
-  }
-  assert.equal(visited.length, all.length, path);
-  assert.equal(new Set(visited).size, all.length, path);
-  const back: number[] = [];
-  for (let prev: string | undefined = last; prev !== undefined; ) {
-    const { link, items }: AssertedPage = await assertPage(service, prev, all);
-    back.unshift(...items.map(({ id }) => id));
-    prev = linkTo('prev', link, service.url);
-  }
-  assert.deepEqual(back, visited, path);
-  return pages;
 }

@@ -1,4 +1,4 @@
-// Filters of lists by time: exclusive, to the millisecond, and in walks.
+// Filters of lists by time: exclusive, to the millisecond.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
