@@ -10,6 +10,9 @@ import { promisify } from 'node:util';
 import { temporaryFolder } from '../support/engine.ts';
 import { closureOf, codeOf, root, sourceAt, sources } from '../support/sources.ts';
 
+/** Whether a module is the one through which a feature is reached. */
+const isDoor = (path: string) => path.endsWith('/feature.ts');
+
 /** The folders and modules directly below src/, from the top down. Imports never point up. */
 const LAYERS = [
   ['main', 'library', 'build'],
@@ -17,20 +20,8 @@ const LAYERS = [
   ['export'],
   ['commands', 'processes'],
   ['open'],
-  [
-    ...[
-      'changes',
-      'concurrency',
-      'docs',
-      'edits',
-      'file-guard',
-      'guards',
-      'health',
-      'lists',
-      'log',
-    ],
-    ...['memory', 'metrics', 'records', 'retries', 'rqlite', 'search', 'tags', 'text'],
-  ],
+  // The features.
+  sources.filter(({ path }) => isDoor(path)).map(({ room }) => room),
   ['feature'],
   ['contract', 'database-paths', 'list-extension', 'pages'],
   ['http', 'storage'],
@@ -72,8 +63,6 @@ const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 
 const layerOf = (room: string) => LAYERS.findIndex((rooms) => rooms.includes(room));
 const closureOfAll = (paths: readonly string[]) =>
   new Set(paths.flatMap((path) => [...closureOf(path)]));
-/** Whether a module is the one through which a feature is reached. */
-const isDoor = (path: string) => path.endsWith('/feature.ts');
 const isOfFeature = (path: string) => ![...CORE, ...COMMON, ...ABOVE].includes(sourceAt(path).room);
 const isNode = (name: string) => name.startsWith('node:');
 
