@@ -26,7 +26,7 @@ const APPEND = '/notes/{note_id}/append';
 const EDIT = '/notes/{note_id}/edit';
 
 /** An edit counts as one request, plus one for this many characters to be found. */
-const CHARACTERS_PER_REQUEST = 500;
+const CHARACTERS_PER_REQUEST = 1_000;
 
 /** Why a text is refused: a code and a detail. The first two are about the text to replace. */
 const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>> = {

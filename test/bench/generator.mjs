@@ -28,9 +28,9 @@ const WORKS = {
     const body = `${TEXT} ${random(1e9)}`;
     return write('PUT', `/notes/${random(notes)}`, { title: TITLE, body });
   },
-  /** An append to note 1, which is made short again at one of `notes` requests. */
+  /** An append to note 1, which is made short again once in `notes` requests. */
   append: () =>
-    random(notes) === 1
+    sent % notes === 0
       ? write('PUT', '/notes/1', { title: TITLE, body: TEXT })
       : write('POST', '/notes/1/append', { text: TEXT }),
   count: () => write('POST', '/counter/increment', { workers: 16, count: 1_000 }),

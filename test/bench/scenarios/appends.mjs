@@ -6,7 +6,7 @@ import { SERVERS, withServers } from '../servers.mjs';
 
 export const about = 'appends to one note, beside POST /notes';
 
-export const defaults = { connections: 64, rounds: 10, seconds: 1, lines: [30, 300, 1_200] };
+export const defaults = { connections: 64, rounds: 10, seconds: 1, lines: [60, 600, 1_200] };
 
 export async function run({ connections, rounds, seconds, lines }) {
   await withServers({ ours: SERVERS.ours }, { notes: 1 }, async ([{ url, cpu }]) => {
@@ -25,7 +25,7 @@ export async function run({ connections, rounds, seconds, lines }) {
       const { post, append } = figures;
       const ratios = append.rate.map((rate, round) => rate / post.rate[round]);
       console.log(
-        `a note of about ${notes} lines: ${median(append.rate).toFixed(0)} appends/s, ` +
+        `a note of up to ${notes} lines: ${median(append.rate).toFixed(0)} appends/s, ` +
           `${median(ratios).toFixed(2)} of POST; CPU ${least(append.cpuUs).toFixed(1)} us, ` +
           `POST ${least(post.cpuUs).toFixed(1)} us`,
       );
