@@ -30,7 +30,7 @@ const WORKS = {
   },
   /** An append to note 1, which is made short again once in `notes` requests. */
   append: () =>
-    sent % notes === 0
+    sent % notes === 1
       ? write('PUT', '/notes/1', { title: TITLE, body: TEXT })
       : write('POST', '/notes/1/append', { text: TEXT }),
   count: () => write('POST', '/counter/increment', { workers: 16, count: 1_000 }),

@@ -6,7 +6,7 @@ import { SERVERS, withServers } from '../servers.mjs';
 
 export const about = 'appends to one note, beside POST /notes';
 
-export const defaults = { connections: 64, rounds: 10, seconds: 1, lines: [60, 600, 1_200] };
+export const defaults = { connections: 64, rounds: 10, seconds: 1, lines: [60, 600] };
 
 export async function run({ connections, rounds, seconds, lines }) {
   await withServers({ ours: SERVERS.ours }, { notes: 1 }, async ([{ url, cpu }]) => {
