@@ -41,91 +41,70 @@ import { unprivileged } from '../../support/unprivileged.ts';
 
 const KEPT = { title: 'kept', body: 'kept' };
 
-interface Unusable {
-  readonly name: string;
-  readonly reason: RegExp;
-  make(path: string, test: TestContext): void | Promise<void>;
-}
-
-const UNUSABLE: readonly Unusable[] = [
-  {
-    name: 'in a folder that is missing',
-    reason: /: the folder \S+data is missing$/,
-    make: (path) => rmSync(dirname(path), { recursive: true }),
-  },
-  { name: 'that is a folder', reason: /: it is a folder$/, make: (path) => mkdirSync(path) },
-  {
-    name: 'that is a pipe',
-    reason: /: it is not a file$/,
-    make: (path) => void spawnSync('mkfifo', [path]),
-  },
-  {
-    name: 'that is a loop of links',
-    reason: /: ELOOP: too many symbolic links encountered/,
-    make: (path) => symlinkSync(path, path),
-  },
-  {
-    name: 'that holds text',
-    reason: /not a SQLite database/,
-    make: (path) => writeFileSync(path, 'a shopping list\n'),
-  },
-  {
-    name: 'that holds zeros',
-    reason: /not a SQLite database/,
-    make: (path) => writeFileSync(path, Buffer.alloc(8_192)),
-  },
-  {
-    name: 'whose header is overwritten',
-    reason: /not a SQLite database/,
-    async make(path, t) {
-      await writeGoodFile(path, t);
-      overwrite(path, 16, Buffer.alloc(84, 0xff));
-    },
-  },
-  {
-    name: 'whose tables are overwritten',
-    reason: /damaged/,
-    async make(path, t) {
-      await writeGoodFile(path, t);
-      overwrite(path, 100, Buffer.alloc(2_000, 0xff));
-    },
-  },
-  ...[50, 100, 4_096, 8_192].map((length) => ({
-    name: `that was cut off after ${length} bytes`,
-    reason: /damaged/,
-    async make(path: string, t: TestContext) {
-      await writeGoodFile(path, t);
-      truncateSync(path, length);
-    },
-  })),
-  {
-    name: 'of another program',
-    reason: /belongs to another program/,
-    make: (path) =>
-      writeForeignFile(path, 'CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)'),
-  },
-  {
-    name: 'that is empty and has the application id of another program',
-    reason: /belongs to another program/,
-    make: (path) => writeForeignFile(path, 'PRAGMA application_id = 7'),
-  },
-  {
-    name: 'of a newer version',
-    reason: /it has version 99, made by a newer notes-server; this one knows \d+/,
-    async make(path, t) {
-      await writeGoodFile(path, t);
-      await writeForeignFile(path, 'INSERT INTO notes_server_migrations VALUES (99)');
-    },
-  },
-  {
-    name: 'of a development version',
-    reason: /a development version made it: export it with that version, and import the export/,
-    make: (path) =>
-      writeForeignFile(path, 'CREATE TABLE notes_server_versions (version INTEGER PRIMARY KEY)'),
-  },
+/** What makes a database unusable, and the reason that a start gives. */
+type Unusable = readonly [
+  reason: RegExp,
+  make: (path: string, test: TestContext) => void | Promise<void>,
 ];
 
-for (const { name, reason, make } of UNUSABLE) {
+/** A database that another program or version has made. */
+const foreign = (sql: string) => (path: string) => writeForeignFile(path, sql);
+
+/** A good file that has then been spoilt. */
+const spoilt =
+  (spoil: (path: string) => void | Promise<void>) => async (path: string, t: TestContext) => {
+    await writeGoodFile(path, t);
+    await spoil(path);
+  };
+
+const NOT_SQLITE = /not a SQLite database/;
+
+const UNUSABLE: Readonly<Record<string, Unusable>> = {
+  'in a folder that is missing': [
+    /: the folder \S+data is missing$/,
+    (path) => rmSync(dirname(path), { recursive: true }),
+  ],
+  'that is a folder': [/: it is a folder$/, (path) => mkdirSync(path)],
+  'that is a pipe': [/: it is not a file$/, (path) => void spawnSync('mkfifo', [path])],
+  'that is a loop of links': [
+    /: ELOOP: too many symbolic links encountered/,
+    (path) => symlinkSync(path, path),
+  ],
+  'that holds text': [NOT_SQLITE, (path) => writeFileSync(path, 'a shopping list\n')],
+  'that holds zeros': [NOT_SQLITE, (path) => writeFileSync(path, Buffer.alloc(8_192))],
+  'whose header is overwritten': [
+    NOT_SQLITE,
+    spoilt((path) => overwrite(path, 16, Buffer.alloc(84, 0xff))),
+  ],
+  'whose tables are overwritten': [
+    /damaged/,
+    spoilt((path) => overwrite(path, 100, Buffer.alloc(2_000, 0xff))),
+  ],
+  ...Object.fromEntries(
+    [50, 100, 4_096, 8_192].map((length): [string, Unusable] => [
+      `that was cut off after ${length} bytes`,
+      [/damaged/, spoilt((path) => truncateSync(path, length))],
+    ]),
+  ),
+  'of another program': [
+    /belongs to another program/,
+    foreign('CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)'),
+  ],
+  'that is empty and has the application id of another program': [
+    /belongs to another program/,
+    foreign('PRAGMA application_id = 7'),
+  ],
+  'of a newer version': [
+    /it has version 99, made by a newer notes-server; this one knows \d+/,
+    spoilt(foreign('INSERT INTO notes_server_migrations VALUES (99)')),
+  ],
+  'of a development version': [
+    /a development version made it: export it with that version, and import the export/,
+    foreign('CREATE TABLE notes_server_versions (version INTEGER PRIMARY KEY)'),
+  ],
+};
+
+for (const [name, [reason, make]] of Object.entries(UNUSABLE)) {
   test(`start: on a database ${name}`, async (t) => {
     const path = newPath(temporaryFolder(t));
     await make(path, t);
