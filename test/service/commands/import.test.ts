@@ -19,7 +19,7 @@ import {
 } from '../../support/in-process-command.ts';
 import { exportLine } from '../../support/records.ts';
 import { setIndexTimes } from '../../support/search-index.ts';
-import { type Service, startService } from '../../support/service.ts';
+import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
@@ -264,28 +264,6 @@ test('import: the first search finds the notes at once', async (t) => {
     const { status, json } = await service.request('GET', `/notes?q=${encodeURIComponent(word)}`);
     assert.deepEqual([status, json.items?.[0]?.id], [200, 3], word);
   }
-});
-
-test('import: numbers and times are kept, in a new generation', async (t) => {
-  const db = newFile(t);
-  const tagOf = async (service: Service) =>
-    String((await service.request('GET', '/notes')).headers.etag).split('.');
-  const before = await startService(t, { db });
-  const [earlier] = await tagOf(before);
-  await before.close();
-  await imported(db, WHOLE);
-  const service = await startService(t, { db });
-  const [generation, last] = await tagOf(service);
-  assert.notEqual(generation, earlier);
-  assert.equal(last, '40"');
-  const { headers, json } = await service.request('GET', '/notes/3?include=times');
-  assert.deepEqual(
-    [json.created_at, json.updated_at],
-    ['2026-01-31T12:00:00.000Z', '2026-02-28T23:59:59.999Z'],
-  );
-  assert.ok(headers.etag?.startsWith(String(generation)));
-  const created = await service.request('POST', '/notes', { json: NOTE });
-  assert.deepEqual([created.json.id, created.headers.etag], [10, `${generation}-41"`]);
 });
 
 test('import: ids up to 2 ** 52', async (t) => {
