@@ -9,6 +9,7 @@ import { after, type TestContext, test } from 'node:test';
 import { startApp } from '../../src/app.ts';
 import { EXPORT_LIMITS } from '../../src/export/feature.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
+import { startCommand } from '../support/command.ts';
 import { newFile, openDatabase, withNumbers } from '../support/databases.ts';
 import { clusterAddress, temporaryFolder } from '../support/engine.ts';
 import { filledFile } from '../support/filled.ts';
@@ -202,4 +203,12 @@ test('export over HTTP: 503 if the file has moved or the copy of a cluster fails
     assert.deepEqual([status, json.detail], [503, 'The database cannot be exported now.']);
     assert.equal((await other.request('GET', '/export')).status, 200);
   }
+});
+
+test('export over HTTP: the service keeps its locks', async (t) => {
+  const db = await filledFile(t, 1);
+  const url = await startCommand(t, ['--port', '0', '--db', db]).ready();
+  await request(url, 'POST', '/notes', NOTE);
+  assert.equal((await request(url, 'GET', '/export')).status, 200);
+  await assert.rejects(runInProcess(['check', '--repair', db]), /another process is using it/);
 });
