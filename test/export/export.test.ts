@@ -192,6 +192,8 @@ test('export over HTTP: 503 if the file has moved or the copy of a cluster fails
   const service = await startService(t, { db });
   renameSync(db, `${db}-away`);
   assert.equal((await service.request('GET', '/export')).status, 503);
+  copyFileSync(`${db}-away`, db);
+  assert.equal((await service.request('GET', '/export')).status, 503);
   renameSync(`${db}-away`, db);
   assert.equal((await service.request('GET', '/export')).status, 200);
 
