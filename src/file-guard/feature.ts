@@ -6,5 +6,5 @@ import { WatchedFiles } from './open-files.ts';
 /** The guard of the files that the service and its commands open. */
 export const fileGuard: FileGuard = {
   clear: clearForeignLog,
-  watch: (path, walIndex) => new WatchedFiles(path, walIndex),
+  watch: (path, isShared) => new WatchedFiles(path, isShared),
 };

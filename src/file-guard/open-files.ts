@@ -5,7 +5,6 @@ import { dirname } from 'node:path';
 import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
 import type { OpenFiles } from '../storage/sqlite/engine.ts';
 import { companionsOf } from '../storage/sqlite/files.ts';
-import type { WalIndex } from '../storage/sqlite/wal-index.ts';
 import {
   isRecordedAsForeign,
   recordOrigin,
@@ -13,6 +12,7 @@ import {
   setAside,
   usesLog,
 } from './foreign-log.ts';
+import { openWalIndex, type WalIndex } from './wal-index.ts';
 
 const LOOK_MS = 1_000;
 
@@ -36,7 +36,7 @@ export class WatchedFiles implements OpenFiles {
   readonly #main: OpenedFile;
   readonly #log: OpenedFile;
   readonly #index: OpenedFile;
-  readonly #walIndex: WalIndex | undefined;
+  readonly freshness: WalIndex | undefined;
   /** When the folder had last changed, if a later change would show. */
   #folderMs: number | undefined;
   /** Stays open as long as SQLite uses the file: closing it would release the locks of SQLite. */
@@ -47,14 +47,14 @@ export class WatchedFiles implements OpenFiles {
   #isOverwritten = false;
   readonly #timer: NodeJS.Timeout;
 
-  /** Call it when SQLite has opened the files. Content is compared only with `walIndex`. */
-  constructor(path: string, walIndex: WalIndex | undefined) {
+  /** Call it when SQLite has opened the files. Content is compared only if `isShared`. */
+  constructor(path: string, isShared: boolean) {
     const [log, index] = companionsOf(path);
     const opened = (file: string) => ({ file, stats: statsOf(file) });
     this.#main = opened(path);
     this.#log = opened(log);
     this.#index = opened(index);
-    this.#walIndex = walIndex;
+    this.freshness = isShared ? openWalIndex(path) : undefined;
     this.#descriptor = openSync(path, 'r');
     recordOrigin(path);
     this.compareContent();
@@ -81,7 +81,7 @@ export class WatchedFiles implements OpenFiles {
   }
 
   compareContent(): void {
-    const checkpoint = this.#walIndex?.checkpoint();
+    const checkpoint = this.freshness?.checkpoint();
     if (checkpoint === undefined) return;
     const { mtimeMs, size } = fstatSync(this.#descriptor);
     const known = this.#content;
@@ -91,9 +91,9 @@ export class WatchedFiles implements OpenFiles {
     }
     const start = Buffer.alloc(START_BYTES);
     readSync(this.#descriptor, start, 0, START_BYTES, 0);
-    const expectedSize = this.#walIndex?.sizeOfMain() ?? size;
+    const expectedSize = this.freshness?.sizeOfMain() ?? size;
     // Another checkpoint has begun meanwhile.
-    if (this.#walIndex?.checkpoint() !== checkpoint) return;
+    if (this.freshness?.checkpoint() !== checkpoint) return;
     const isSame = known?.size === size && known.start.equals(start);
     const fits = size === expectedSize && usesLog(start);
     const isCheckpoint = checkpoint !== this.#checkpoint && fits;
@@ -120,7 +120,10 @@ export class WatchedFiles implements OpenFiles {
     const { file } = this.#main;
     const log = this.#log.file;
     const isOverwritten = this.#isOverwritten;
-    if (!isOverwritten) closeSync(this.#descriptor);
+    if (!isOverwritten) {
+      closeSync(this.#descriptor);
+      this.freshness?.close();
+    }
     const now = statsOf(file);
     const hasLog = this.#log.stats !== undefined && isSameFile(this.#log.stats, statsOf(log));
     const isReplaced = isOverwritten || (now && !isSameFile(this.#main.stats, now));

@@ -1,5 +1,11 @@
 // The embedded engine: SQLite in a file. One connection writes; others read at the same time.
-import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
+import {
+  type Database,
+  DatabaseUnusable,
+  type Freshness,
+  type Row,
+  type Statement,
+} from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
 import {
   BUSY_PRAGMA,
@@ -12,7 +18,6 @@ import {
   WRITER_PRAGMAS,
 } from './connection.ts';
 import { refuseReadOnly, unusable } from './unusable.ts';
-import { openWalIndex, type WalIndex } from './wal-index.ts';
 
 const MEMORY = ':memory:';
 
@@ -37,6 +42,8 @@ const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 /** The files of an open database, which other programs may move, replace or overwrite. */
 export interface OpenFiles {
   readonly isOverwritten: boolean;
+  /** Undefined where nothing tells which transaction was the last. */
+  readonly freshness: Freshness | undefined;
   /** Throws {@link DatabaseUnavailable} if a write could get lost. */
   check(): void;
   /** Must be called after each transaction of this process: it may have ended with a checkpoint. */
@@ -49,8 +56,8 @@ export interface OpenFiles {
 export interface FileGuard {
   /** Calls `onSetAside` with the new path of a log of another file; without it, throws. */
   clear(path: string, onSetAside?: (kept: string) => void): void;
-  /** Watches files that SQLite has opened. Content is compared only with `walIndex`. */
-  watch(path: string, walIndex: WalIndex | undefined): OpenFiles;
+  /** Watches files that SQLite has opened; their content only if others can use them, too. */
+  watch(path: string, isShared: boolean): OpenFiles;
 }
 
 interface SqliteOptions {
@@ -79,9 +86,8 @@ export async function openSqlite(
       connections.push(reader);
       await reader.execute(READER_PRAGMAS);
     }
-    const walIndex = isSingle ? undefined : openWalIndex(path);
-    const files = path === MEMORY ? undefined : guard?.watch(path, walIndex);
-    return databaseOf(writer, connections.slice(1), files, walIndex);
+    const files = path === MEMORY ? undefined : guard?.watch(path, !isSingle);
+    return databaseOf(writer, connections.slice(1), files);
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
     throw unusable(path, error);
@@ -126,7 +132,6 @@ function databaseOf(
   writer: Connection,
   readers: readonly Connection[],
   files: OpenFiles | undefined,
-  walIndex: WalIndex | undefined,
 ): Database {
   let revision = 0;
   const all = [...readers, writer];
@@ -148,9 +153,7 @@ function databaseOf(
           return await writer.transact(statements);
         } finally {
           revision += 1;
-          // Either reads what `walIndex` then calls committed.
-          if (files) files.compareContent();
-          else walIndex?.checkpoint();
+          files?.compareContent();
         }
       });
     },
@@ -163,7 +166,7 @@ function databaseOf(
             committed: () => `${revision}`,
             isNext: (before, after) => Number(after) === Number(before) + 1,
           }
-        : walIndex,
+        : files?.freshness,
 
     async ping() {
       files?.check();
@@ -179,7 +182,6 @@ function databaseOf(
       if (isOverwritten) leftOpen.push(...all.splice(0, 1));
       // Close the writer last: only a connection that may write can checkpoint the log.
       for (const connection of all) await connection.close();
-      if (!isOverwritten) walIndex?.close();
       files?.release();
     },
   };

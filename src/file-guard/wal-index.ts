@@ -2,8 +2,8 @@
 // See https://www.sqlite.org/walformat.html#the_wal_index_file_format.
 import { closeSync, openSync, readSync, statfsSync } from 'node:fs';
 import { endianness } from 'node:os';
-import type { Freshness } from '../database.ts';
-import { companionsOf } from './files.ts';
+import type { Freshness } from '../storage/database.ts';
+import { companionsOf } from '../storage/sqlite/files.ts';
 
 /** The first copy of the header: the one that a commit writes last. */
 const HEADER_BYTES = 48;
@@ -73,7 +73,7 @@ export function openWalIndex(path: string): WalIndex | undefined {
         return undefined;
       }
     },
-    // As `checkpoint` has read it: the engine calls it after each transaction.
+    // As `checkpoint` has read it: the guard calls it after each transaction.
     committed: () => start.toString('latin1', 0, HEADER_BYTES),
     isNext: (before, after) => changesIn(after) === (changesIn(before) + 1) % 2 ** 32,
     close: () => closeSync(file),

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { openWalIndex } from '../../src/storage/sqlite/wal-index.ts';
+import { openWalIndex } from '../../src/file-guard/wal-index.ts';
 import { newFile, openOther } from '../support/databases.ts';
 
 /** Opens a file in WAL mode with two connections and its revisions. */
