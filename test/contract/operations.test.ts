@@ -44,6 +44,13 @@ test('operations: a route that the contract lacks is an error', () => {
     );
 });
 
+test('operations: only those that read texts accept them', () => {
+  const accepted = (...read: (() => object)[]) =>
+    endpoint('POST', '/notes', () => ({ status: 200 }), ...read).accepts?.types ?? [];
+  assert.ok(accepted(() => ({})).includes('text/plain'));
+  assert.deepEqual(accepted(), ['application/json', 'application/x-ndjson']);
+});
+
 test('operations: compiled as declared', () => {
   assert.deepEqual(
     operations.map(({ id, method, template }) => [id, method, template]).sort(),
