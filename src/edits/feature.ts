@@ -1,29 +1,17 @@
 // Appends to notes, and edits of them in one place: clients need neither read nor send the body.
-import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
+import { endpoint, type Input, type ReadBody, validationFailed } from '../contract/endpoint.ts';
 import { MAX_BODY_LENGTH } from '../contract/generated.js';
 import type { Core } from '../feature.ts';
 import { isText } from '../http/body/formats.ts';
 import { fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
-import type { Call } from '../http/route.ts';
+import type { Route } from '../http/route.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
 import { readKey } from '../retries/feature.ts';
 import { rewrite } from './rewrites.ts';
 
 type Append = Input<Ids, { readonly text: string }>;
 type Edit = Input<Ids, { readonly old_text: string; readonly new_text: string }>;
-
-/** A note to change. */
-interface Target {
-  readonly id: number;
-  /** The path of the request, to which its key belongs. */
-  readonly path: string;
-  /** Answers if there is no such note. */
-  readonly otherwise: () => Reply | Promise<Reply>;
-}
-
-const APPEND = '/notes/{note_id}/append';
-const EDIT = '/notes/{note_id}/edit';
 
 /** An edit counts as one request, plus one for this many characters to be found. */
 const CHARACTERS_PER_REQUEST = 1_000;
@@ -36,19 +24,27 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>
   blank: ['pattern', 'must not leave the body blank'],
 };
 
-/** The appends and the edits at the paths of notes; `append` and `edit` serve other paths. */
+/**
+ * The appends and the edits at the paths of notes. `append` and `edit` serve another `path` of the
+ * note `note_id`, to which keys belong; they resolve with undefined if there is no such note.
+ */
 export function edits({ write }: Core) {
-  async function perform(input: Append | Edit, target: Target, text: string, oldText?: string) {
-    const { headers, call } = input;
-    const once = headers['idempotency-key'] === undefined ? undefined : readKey(input, target.path);
-    const note = await rewrite(write, target.id, writeCondition(headers), once, text, oldText);
-    if (!note) return target.otherwise();
+  async function perform(
+    input: Append | Edit,
+    path: string,
+    ...texts: [text: string, oldText?: string]
+  ): Promise<Reply | undefined> {
+    const { parameters, headers, call } = input;
+    const once = headers['idempotency-key'] === undefined ? undefined : readKey(input, path);
+    const condition = writeCondition(headers);
+    const note = await rewrite(write, parameters.note_id ?? 0, condition, once, ...texts);
+    if (!note) return undefined;
     const { state, tag, known } = note;
     if (state === 'unmatched') throw preconditionFailed(tag, headers);
     const [code, detail = ''] = REFUSALS[state] ?? [];
     if (code) {
       const isOld = state === 'absent' || state === 'several';
-      const field = oldText === undefined ? 'text' : isOld ? 'old_text' : 'new_text';
+      const field = texts.length === 1 ? 'text' : isOld ? 'old_text' : 'new_text';
       const pointer = isText(call.format) ? {} : { pointer: `#/${field}` };
       throw validationFailed([{ field, in: 'body', ...pointer, code, detail }]);
     }
@@ -57,33 +53,33 @@ export function edits({ write }: Core) {
     return jsonReply(200, note.text, [...stateHeaders(tag), ...added]);
   }
 
-  const append = (input: Append, target: Target) => perform(input, target, input.body.text);
+  const append = (input: Append, path: string) => perform(input, path, input.body.text);
 
-  async function edit(input: Edit, target: Target) {
+  async function edit(input: Edit, path: string) {
     const { old_text: oldText, new_text: newText } = input.body;
     const charge = Math.floor(oldText.length / CHARACTERS_PER_REQUEST);
     if (charge > 0) await input.call.charge(charge);
-    return perform(input, target, newText, oldText);
+    return perform(input, path, newText, oldText);
   }
 
   const routes = () => [
-    endpoint('POST', APPEND, (input: Append) => append(input, targetOf(input, APPEND)), readText),
-    endpoint('POST', EDIT, (input: Edit) => edit(input, targetOf(input, EDIT))),
+    routeOf('/notes/{note_id}/append', append, ({ format, body }) =>
+      isText(format) ? { text: body } : body,
+    ),
+    routeOf('/notes/{note_id}/edit', edit),
   ];
   return { routes, append, edit };
 }
 
-function targetOf({ parameters, call }: Input<Ids, unknown>, path: string): Target {
-  return {
-    id: parameters.note_id ?? 0,
-    path: fillTemplate(path, parameters),
-    otherwise() {
-      throw notFound('Note', call.pathValues[0]);
-    },
-  };
-}
-
-/** Returns the members of a body; a text is one of them. */
-function readText({ format, body }: Call): unknown {
-  return isText(format) ? { text: body } : body;
+function routeOf<Body>(
+  template: string,
+  perform: (input: Input<Ids, Body>, path: string) => Promise<Reply | undefined>,
+  readBody?: ReadBody,
+): Route {
+  async function answer(input: Input<Ids, Body>): Promise<Reply> {
+    const reply = await perform(input, fillTemplate(template, input.parameters));
+    if (!reply) throw notFound('Note', input.call.pathValues[0]);
+    return reply;
+  }
+  return endpoint('POST', template, answer, readBody);
 }
