@@ -21,11 +21,10 @@ export interface BodyFormats {
 }
 
 /** The format of one body; of a text, its media type. */
-export type BodyFormat = 'json' | 'lines' | TextType;
-type TextType = `text/${string}`;
+export type BodyFormat = 'json' | 'lines' | `text/${string}`;
 
 /** Whether the format of a body, or a media type, is that of a text. */
-export function isText(format: string): format is TextType {
+export function isText(format: string): format is `text/${string}` {
   return format.startsWith('text/');
 }
 
@@ -68,10 +67,9 @@ function describe(types: readonly string[]): string {
     return `A patch must be a JSON object in UTF-8: send content-type: ${types.join(' or ')}.`;
   const json =
     'The body must be JSON in UTF-8: send content-type: application/json ' +
-    `(with curl: --json DATA, or -H "content-type: application/json" beside --data).` +
-    textHint(types);
+    '(with curl: --json DATA, or -H "content-type: application/json" beside --data).';
   const lines = ` Lines of JSON, one record in each, are ${JSON_LINES}.`;
-  return types.includes(JSON_LINES) ? `${json}${lines}` : json;
+  return json + textHint(types) + (types.includes(JSON_LINES) ? lines : '');
 }
 
 function unsupported(detail: string, types: readonly string[]): Problem {
