@@ -1,7 +1,7 @@
 // The guide to scripting: its tables hold, and its scripts work.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -41,35 +41,45 @@ test('scripting: the table of what clients accept holds', async () => {
   }
 });
 
-test('scripting: the script edits a note, and overwrites no change of others', async (t) => {
-  const [, block = ''] =
-    /```sh\n([\s\S]*?)```/.exec(sectionOf(text, 'Edit a note in your editor')) ?? [];
-  assert.equal(block.trim().split('\n').length, 4);
-  const editor = join(temporaryFolder(t), 'editor');
-  const { id } = await post('# Milk\n\nOat');
-  const edit = (commands: string) => {
-    writeFileSync(editor, `#!/bin/sh\n${commands}`);
-    chmodSync(editor, 0o755);
-    const env = { PATH: process.env.PATH, EDITOR: editor };
-    const script = block.replaceAll('http://127.0.0.1:3000', url);
-    return promisify(execFile)('sh', ['-c', script, 'edit-note', String(id)], { env });
-  };
-  const read = async () => (await service.request('GET', `/notes/${id}`)).json;
-  await edit('echo " milk" >>"$1"');
-  assert.deepEqual(await read(), { id, title: 'Milk', body: 'Oat milk\n' });
-  await edit('exit');
-  assert.deepEqual(await read(), { id, title: 'Milk', body: 'Oat milk\n' });
-  const change = `curl -sX PATCH --json '{"body":"Soy"}' ${url}/notes/${id}; echo more >>"$1"`;
-  await assert.rejects(edit(change), /error: 412/);
-  assert.equal((await read()).body, 'Soy');
-});
+for (const shell of ['sh', 'bash']) {
+  test(`scripting: the script edits a note in ${shell}, and only its last version`, async (t) => {
+    const [, block = ''] =
+      /```sh\n([\s\S]*?)```/.exec(sectionOf(text, 'Edit a note in your editor')) ?? [];
+    assert.equal(block.trim().split('\n').length, 4);
+    const folder = temporaryFolder(t);
+    const editor = join(folder, 'editor');
+    const { id } = await post('# Milk\n\nOat');
+    const edit = (commands: string) => {
+      writeFileSync(editor, `#!/bin/sh\n${commands}`);
+      chmodSync(editor, 0o755);
+      const env = { PATH: process.env.PATH, HOME: folder, EDITOR: editor, TMPDIR: folder };
+      const script = block.replaceAll('http://127.0.0.1:3000', url);
+      return promisify(execFile)(shell, ['-c', script, 'edit-note', String(id)], { env });
+    };
+    const read = async () => (await service.request('GET', `/notes/${id}`)).json;
+    await edit('echo " milk" >>"$1"');
+    assert.deepEqual(await read(), { id, title: 'Milk', body: 'Oat milk\n' });
+    await edit('exit');
+    await assert.rejects(edit('exit 1'), { code: 1 });
+    assert.deepEqual(await read(), { id, title: 'Milk', body: 'Oat milk\n' });
+    const change = `curl -sX PATCH --json '{"body":"Soy"}' ${url}/notes/${id}; echo more >>"$1"`;
+    const answered = await edit(change).catch((error) => error);
+    assert.match(answered.stderr, /error: 412\nNot saved\. Your text is in /);
+    const [, file = ''] = /is in (.*)/.exec(answered.stderr) ?? [];
+    assert.equal(readFileSync(file, 'utf8'), '# Milk\n\nOat milk\nmore\n');
+    assert.equal((await read()).body, 'Soy');
+  });
+}
 
 test('scripting: the script appends lines', async () => {
   const { id } = await post('log');
   const [, block = ''] = /```sh\n([^`]*)```/.exec(sectionOf(text, 'Append to a note')) ?? [];
   const script = block.replace('http://127.0.0.1:3000/notes/2', `${url}/notes/${id}`);
-  for (const line of ['312 files', '315\\n%s'])
-    await promisify(execFile)('sh', ['-c', script, 'log-line', line]);
+  for (const [shell, line] of [
+    ['sh', '312 files'],
+    ['bash', '315\\n%s'],
+  ] as const)
+    await promisify(execFile)(shell, ['-c', script, 'log-line', line]);
   const { body } = (await service.request('GET', `/notes/${id}`)).json;
   const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
   assert.equal(body.replace(time, 'TIME'), 'log\nTIME 312 files\nTIME 315\\n%s\n');
