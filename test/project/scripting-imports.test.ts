@@ -1,0 +1,180 @@
+// The recipes of the guide to scripting that bring notes from other programs, run on samples of the
+// formats of these programs.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cpSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { temporaryFolder } from '../support/engine.ts';
+import { startService } from '../support/service.ts';
+import { root } from '../support/sources.ts';
+import { guide, sectionOf, textOf } from './documents.ts';
+
+const section = sectionOf(guide('scripting'), 'Bring notes from other programs');
+const blocks = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+const SAMPLES = 'test/project/samples';
+
+/** A note as the service lists it. */
+type Stored = Record<'title' | 'body' | 'created_at' | 'updated_at', string> & { tags: string[] };
+
+/** Where each program has its file, and the notes that its sample has. */
+const FORMATS: Record<string, { from: string; to: string; notes: unknown[][]; left: string[] }> = {
+  keep: {
+    from: 'keep',
+    to: 'Takeout/Keep',
+    left: ['without text: 2020-01-01T00:00:00Z'],
+    notes: [
+      ['Camping', '- [x] tent\n- [ ] \n- [ ] lamp', ['home'], '2020-01-01T00:00:00.000Z'],
+      [
+        'Milk',
+        'Oat milk\n"2 l" \\ 東京 😀',
+        ['errands', 'home'],
+        '2021-05-01T16:40:00.000Z',
+        '2021-05-02T09:00:00.000Z',
+      ],
+      ['Call Ann', '\n## Call Ann\nabout the garden', [], '2020-01-01T00:00:00.000Z'],
+      ['Buy stamps', 'Buy stamps', [], '2020-01-01T00:00:00.000Z', '2020-01-01T00:00:01.000Z'],
+    ],
+  },
+  simplenote: {
+    from: 'simplenote.json',
+    to: 'source/notes.json',
+    left: ['without text: 2021-05-01T16:40:00.000Z'],
+    notes: [
+      [
+        'Milk',
+        'Oat milk\n',
+        ['errands', 'home'],
+        '2021-05-01T16:40:00.000Z',
+        '2021-05-02T08:00:00.500Z',
+      ],
+      ['Only a title', 'Only a title', [], '2021-05-01T16:40:00.000Z'],
+      ['Late', ' \nLate\nbegin\\n', [], '2021-05-01T16:40:00.000Z'],
+    ],
+  },
+  'standard-notes': {
+    from: 'standard-notes.json',
+    to: 'Standard Notes Backup and Import File.txt',
+    left: ['without text: 2021-05-01T16:40:00.000Z'],
+    notes: [
+      [
+        'Milk',
+        'Oat milk',
+        ['errands', 'home.garden'],
+        '2021-05-01T16:40:00.000Z',
+        '2021-05-02T08:00:00.000Z',
+      ],
+      [
+        'Dear diary,',
+        'Dear diary,\nrain.',
+        ['home.garden'],
+        '2021-05-01T16:40:00.123Z',
+        '2021-05-03T08:00:00.123Z',
+      ],
+      ['Plan', 'Plan', [], '2021-05-01T16:40:00.000Z'],
+    ],
+  },
+  memos: {
+    from: 'memos.json',
+    to: 'memos.json',
+    left: ['without text: 2021-05-01T16:40:00Z'],
+    notes: [
+      [
+        'Milk',
+        '# Milk\n\nOat milk #errands',
+        ['errands'],
+        '2021-05-01T16:40:00.000Z',
+        '2021-05-02T08:00:00.123Z',
+      ],
+      ['Rain\\t again', 'Rain\\t again', [], '2021-05-01T16:40:00.500Z'],
+      ['Sun', 'Sun', [], '2021-05-01T16:40:00.000Z'],
+    ],
+  },
+};
+
+/** Returns a folder with the script that sends notes, and what runs commands there in a shell. */
+function shellIn(t: TestContext, shell: 'sh' | 'bash', env: Record<string, string> = {}) {
+  const cwd = temporaryFolder(t);
+  const script = (blocks[0] ?? '').replace('/bin/sh', `/usr/bin/env ${shell}`);
+  writeFileSync(join(cwd, 'send-notes'), script, { mode: 0o755 });
+  const options = { cwd, env: { PATH: process.env.PATH, HOME: cwd, ...env } };
+  return {
+    cwd,
+    run: (commands: string) => promisify(execFile)(shell, ['-c', commands], options),
+  };
+}
+
+/** Serves the pages of the sample of memos. */
+async function startMemos(t: TestContext): Promise<string> {
+  const pages = JSON.parse(textOf(`${SAMPLES}/memos.json`));
+  const server = createServer((request, response) => {
+    const asked = new URL(request.url ?? '', 'http://host').searchParams.get('pageToken');
+    const at = ['', pages[0].nextPageToken].indexOf(asked);
+    const isAllowed = request.headers.authorization === 'Bearer secret';
+    response.writeHead(isAllowed ? 200 : 401).end(JSON.stringify(pages[at]));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+for (const [name, { from, to, notes, left }] of Object.entries(FORMATS)) {
+  test(`scripting: the recipe brings notes of ${name} with tags and times`, async (t) => {
+    const { url, request } = await startService(t);
+    const { cwd, run } = shellIn(t, 'sh', { TOKEN: 'secret' });
+    cpSync(fileURLToPath(new URL(`${SAMPLES}/${from}`, root)), join(cwd, to), { recursive: true });
+    const recipe = blocks.find((block) => block.endsWith(`>${name}.jsonl\n`)) ?? '';
+    const memos = name === 'memos' ? await startMemos(t) : '';
+    assert.equal((await run(recipe.replace('https://memos.example.com', memos))).stderr, '');
+    const send = (blocks[1] ?? '').replace('http://127.0.0.1:3000', url).replace('keep', name);
+    const { stdout, stderr } = await run(send);
+    assert.equal(stdout, `${notes.length} notes stored\n`);
+    assert.equal(stderr, left.map((why) => `["DEBUG:","left out, ${why}"]\n`).join(''));
+    const { items } = (await request('GET', '/notes?include=times,tags')).json;
+    const stored = (items as Stored[]).map(({ title, body, tags, created_at, updated_at }) => [
+      ...[title, body, tags.sort(), created_at],
+      ...(updated_at === created_at ? [] : [updated_at]),
+    ]);
+    assert.deepEqual(stored, notes);
+  });
+}
+
+test('scripting: each recipe is tested', () => {
+  assert.equal(blocks.length, 2 + Object.keys(FORMATS).length);
+});
+
+test('scripting: notes are sent in requests of at most 50 notes and a megabyte', async (t) => {
+  const { url, request } = await startService(t);
+  const { cwd, run } = shellIn(t, 'bash');
+  const long = '😀'.repeat(100_000);
+  const notes: object[] = Array.from({ length: 51 }, (_, id) => ({ title: `${id}`, body: 'b' }));
+  notes.push(...[1, 2, 3].map((id) => ({ title: `long ${id}`, body: long })));
+  notes.push({ title: 'x'.repeat(501), body: 'b' }, { title: 'too long', body: `${long}x` });
+  writeFileSync(join(cwd, 'a.jsonl'), notes.map((note) => JSON.stringify(note)).join('\n'));
+  const { stdout, stderr } = await run(`./send-notes ${url} <a.jsonl`);
+  assert.match(stdout, /^50 notes stored\n3 notes stored\n2 notes stored\n$/);
+  assert.equal(stderr, '["DEBUG:","left out, too long: too long"]\n');
+  const { json } = await request('GET', '/notes?order=-id&limit=1');
+  assert.equal(json.total, 55);
+  assert.equal(json.items[0].title, 'x'.repeat(500));
+  assert.equal(json.items[0].body, `${'x'.repeat(501)}\n\nb`);
+});
+
+test('scripting: sending notes stops at a request that fails, and can be repeated', async (t) => {
+  const { url, request } = await startService(t);
+  const { cwd, run } = shellIn(t, 'bash');
+  const lines = [...Array(51).fill('{"body":"b"}'), '{"body":"b","created_at":"May"}'];
+  writeFileSync(join(cwd, 'a.jsonl'), lines.join('\n'));
+  const fault = { code: 1, stdout: '50 notes stored\n', stderr: /422\n.*"#\/1\/created_at"/ };
+  await assert.rejects(run(`./send-notes ${url} <a.jsonl`), fault);
+  // What was stored is not stored again.
+  await assert.rejects(run(`./send-notes ${url} <a.jsonl`), fault);
+  assert.equal((await request('GET', '/notes')).json.total, 50);
+  await assert.rejects(run(`echo '{' | ./send-notes ${url}`), {
+    stdout: '',
+    stderr: /jq: error/,
+  });
+});
