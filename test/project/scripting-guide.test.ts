@@ -5,6 +5,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
+import { LAUNCHER } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { startService } from '../support/service.ts';
 import { codeIn, guide, sectionOf, tablesIn } from './documents.ts';
@@ -83,4 +84,27 @@ test('scripting: the script appends lines', async () => {
   const { body } = (await service.request('GET', `/notes/${id}`)).json;
   const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
   assert.equal(body.replace(time, 'TIME'), 'log\nTIME 312 files\nTIME 315\\n%s\n');
+});
+
+test('scripting: the commands back up the notes with a key of ~/.netrc', async (t) => {
+  const cwd = temporaryFolder(t);
+  const keys = join(cwd, 'keys');
+  writeFileSync(keys, 'w\nr access=read\n', { mode: 0o600 });
+  const guarded = await startService(t, { apiKeysFile: keys });
+  const headers = { 'x-api-key': 'w' };
+  await guarded.request('POST', '/notes', { headers, json: { title: 'a', body: 'b' } });
+  const section = sectionOf(text, 'Back up from another machine');
+  const [, netrc = ''] = /```text\n([^`]*)```/.exec(section) ?? [];
+  writeFileSync(join(cwd, '.netrc'), netrc.replace('KEY', 'r'));
+  const [save = '', restore = ''] = [...section.matchAll(/```sh\n([^`]*)```/g)].map(
+    ([, block = '']) =>
+      block
+        .replace('http://127.0.0.1:3000', guarded.url)
+        .replace('bin/notes-server', `'${process.execPath}' '${LAUNCHER}'`),
+  );
+  const options = { cwd, env: { PATH: process.env.PATH, HOME: cwd } };
+  const { stdout } = await promisify(execFile)('sh', ['-ec', save + restore], options);
+  assert.match(stdout, /^{"type":"end","records":1}\n/);
+  const copy = await startService(t, { db: join(cwd, 'restored.db') });
+  assert.equal((await copy.request('GET', '/notes/1')).json.body, 'b');
 });
