@@ -334,7 +334,8 @@ function holdOpen(t: TestContext) {
   });
   syncBuiltinESMExports();
   t.after(() => {
-    t.mock.restoreAll();
+    // Timers, too: other files of tests in this process import them.
+    t.mock.reset();
     syncBuiltinESMExports();
   });
   return { begun: once(events, 'begin'), release: () => events.emit('release') };
