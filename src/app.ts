@@ -19,6 +19,8 @@ import { requestLog } from './log/feature.ts';
 import type { Log } from './log/log.ts';
 import { memory } from './memory/feature.ts';
 import { metrics } from './metrics/feature.ts';
+import { names } from './names/feature.ts';
+import { namesOfNotes } from './names/named-notes.ts';
 import { openStorage } from './open.ts';
 import { records } from './records/feature.ts';
 import { requestKeys, retries } from './retries/feature.ts';
@@ -180,11 +182,13 @@ function addFeatures(
     search(core),
     tags(core),
     edits(core),
+    names(core, (...notes) => recorded.handlersOf(...notes)),
     changes(core),
   );
   const listed = lists(core, features);
-  const parts = [requestKeys, tagsOfNotes];
-  features.push(listed, records(core, parts, listed.readChosen, texts()));
+  const parts = [requestKeys, tagsOfNotes, namesOfNotes];
+  const recorded = records(core, parts, listed.readChosen, texts());
+  features.push(listed, recorded);
   observers.push(...features.flatMap(({ commits = [] }) => commits));
 }
 

@@ -95,6 +95,7 @@ class Contract {
     const bulk = this.#find('/components/requestBodies/NoteCreateRequest/x-bounds');
     const snippet = this.#find('/components/schemas/Snippet/properties/text');
     const noteBody = this.#find('/components/schemas/NoteBody');
+    const name = this.#find('/components/parameters/NoteName/schema');
     const title = this.#find('/components/schemas/NoteTitle');
     return [
       `import { parseTime } from '../time.js';`,
@@ -105,6 +106,7 @@ class Contract {
       `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
       `export const MAX_BODY_LENGTH = ${noteBody.maxLength};`,
       `export const MAX_TITLE_LENGTH = ${title.maxLength};`,
+      `export const NOTE_NAME = new RegExp(${JSON.stringify(name.pattern)});`,
       `export const MAX_TAG_FILTERS = ${tags.maxItems};`,
       `export const MAX_BULK_TAGS = ${bulk.tags};`,
       `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,

@@ -123,8 +123,9 @@ function queriesForReferences(relation: Relation): string[] {
 /** Returns the tables that count rows by block and owner, and whether they have bounds of times. */
 export function blockCountsOf(relation: Relation) {
   if ('references' in relation) {
-    const [{ column: key }, owner] = relation.references;
-    return [{ table: relation.blocks, key, owner, hasBounds: false }];
+    const { blocks: table, references } = relation;
+    const [{ column: key }, owner] = references;
+    return table ? [{ table, key, owner, hasBounds: false }] : [];
   }
   const { blocks, numberBlocks, owner } = relation;
   const byId = { table: blocks, key: 'id', owner, hasBounds: numberBlocks !== undefined };

@@ -1,10 +1,12 @@
 // The grammar of an export: JSON lines. The first line states how many records follow and the last
 // ids; the last line proves that the export is complete. Each other line is a tag on a note, or a
 // record as the service returns it, with its type, the number of its last change, and its times.
+import { NOTE_NAME } from '../contract/generated.js';
 import { recordCheck } from '../contract/violations.ts';
 import { parseJson } from '../http/body/json.ts';
 import { columnAfter } from '../http/body/json-fault.ts';
 import { type NumbersByTable, totalOf } from '../pages.ts';
+import { noteNames } from '../resources/note-names.ts';
 import { type Relation, rowColumnsOf, typeOf, valuesOf } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { CHANGES } from '../storage/numbers.ts';
@@ -99,7 +101,7 @@ export function readRecord(value: LineValue): RecordLine {
 /** Returns a function that reads a line, and throws if an id or what `check` sees is wrong. */
 export function readerOf(
   relation: Relation,
-  check = 'references' in relation ? () => undefined : recordCheck(relation.path),
+  check = 'references' in relation ? nameFault : recordCheck(relation.path),
 ): (value: LineValue) => RecordLine {
   const names = rowColumnsOf(relation).filter((column) => !(column in relation.fields));
   return (value) => {
@@ -109,6 +111,11 @@ export function readerOf(
     if (fault !== undefined) throw new Error(fault);
     return { relation, values: [...ids, ...valuesOf(relation, value)] };
   };
+}
+
+function nameFault({ type, name }: LineValue): string | undefined {
+  const isName = typeof name === 'string' && NOTE_NAME.test(name);
+  return type !== typeOf(noteNames) || isName ? undefined : `name must match ${NOTE_NAME.source}`;
 }
 
 /** Returns a record's number and its times in ms since 1970. Throws if `head` contradicts it. */

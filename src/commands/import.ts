@@ -86,7 +86,7 @@ async function store(
     if (records.length === 1) {
       const reason = message.includes('FOREIGN KEY')
         ? 'it refers to a record that does not exist'
-        : `an earlier line has the same ${keysOf(relation).join(' and ')}`;
+        : `an earlier line has the same ${identityOf(relation)}`;
       throw new Error(`line ${records[0]?.lineNumber}: ${reason}`, { cause: error });
     }
     const middle = records.length >> 1;
@@ -122,4 +122,10 @@ function raiseLastIds(lastIds: NumbersByTable): Statement[] {
      WHERE key NOT IN (SELECT name FROM sqlite_sequence)`,
     'UPDATE sqlite_sequence SET seq = max(seq, coalesce(?1 ->> name, 0))',
   ].map((sql) => ({ sql, parameter: JSON.stringify(lastIds) }));
+}
+
+/** Returns what no two rows share, for use in a sentence. */
+function identityOf(relation: Relation): string {
+  const names = 'references' in relation ? Object.keys(relation.fields) : [];
+  return [keysOf(relation).join(' and '), ...names].join(' or ');
 }

@@ -52,7 +52,9 @@ function writtenIds({ template = '', pathValues, createdIds }: Ending['exchange'
   if (!createdIds) return undefined;
   const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const inPath = names.map((name, index) => [name, Number(pathValues[index])] as const);
-  const ids = { ...Object.fromEntries(inPath), ...createdIds };
+  // A name is no id.
+  const isId = ([, id]: readonly [string, number]) => !Number.isNaN(id);
+  const ids = { ...Object.fromEntries(inPath.filter(isId)), ...createdIds };
   return Object.keys(ids).length > 0 ? ids : undefined;
 }
 

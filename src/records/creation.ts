@@ -31,6 +31,8 @@ export interface Given {
   readonly fingerprint?: string;
   /** The lists that the named queries of the part read; only one part can have some. */
   readonly extra?: readonly (readonly unknown[])[];
+  /** Whether no other write may share the statements. */
+  readonly isAlone?: boolean;
   /** The values of the columns of the part, for each record. */
   readonly values?: readonly Values[];
   /** How many lines of a bulk request it counts as. */
@@ -117,8 +119,10 @@ export function creationWith(
         return before && outcomeOf(resource, write, before);
       });
     },
-    changes: (_, created) =>
-      created && !created.isReplay && !created.refusal ? [[resource.table, created.id]] : [],
+    changes(_, created) {
+      if (!created || created.isReplay || created.refusal) return [];
+      return [[resource.table, created.id], ...(created.changes ?? [])];
+    },
   };
 }
 

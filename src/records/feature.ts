@@ -1,9 +1,10 @@
 // The records of all resources: creating, reading, replacing, patching and deleting single ones.
 import type { Core, Feature } from '../feature.ts';
+import type { Bases } from '../http/paths.ts';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { WritePart } from './creation.ts';
-import { type ReadChosen, recordRoutes, type Texts } from './route.ts';
+import { type ReadChosen, Records, recordRoutes, type Texts } from './route.ts';
 import { Table } from './table.ts';
 import { givenTimes } from './times.ts';
 
@@ -13,18 +14,20 @@ export function records(
   partsOf: readonly ((resource: Resource) => WritePart | undefined)[],
   readChosen?: ReadChosen,
   texts?: ReadonlyMap<Resource, Texts>,
-): Feature {
+) {
   const tables = new Map<Resource, Table>();
   for (const resource of RESOURCES) {
     const parts = [...partsOf.flatMap((partOf) => partOf(resource) ?? []), givenTimes];
     tables.set(resource, new Table(resource, database, write, memory, meters?.read, parts));
   }
-  return {
-    routes: (bases) =>
-      [...tables].flatMap(([resource, table]) => {
-        const ownerTable = resource.owner && tables.get(resource.owner.resource);
-        const given = { readChosen, bases, ...texts?.get(resource) };
-        return recordRoutes({ resource, table, ownerTable, ...given });
-      }),
+  const handlersOf = (resource: Resource, bases: Bases): Records => {
+    const tableOf = (each: Resource) => tables.get(each) as Table;
+    const ownerTable = resource.owner && tableOf(resource.owner.resource);
+    const given = { readChosen, bases, ...texts?.get(resource) };
+    return new Records({ resource, table: tableOf(resource), ownerTable, ...given });
   };
+  return {
+    routes: (bases) => RESOURCES.flatMap((resource) => recordRoutes(handlersOf(resource, bases))),
+    handlersOf,
+  } satisfies Feature & { handlersOf: unknown };
 }

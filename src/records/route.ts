@@ -45,8 +45,7 @@ interface Served extends Partial<Texts> {
 }
 
 /** Returns the routes of a resource. */
-export function recordRoutes(served: Served): Route[] {
-  const { create, read, replace, patch, remove } = new Records(served);
+export function recordRoutes({ create, read, replace, patch, remove, served }: Records): Route[] {
   const { readBody, resource } = served;
   const { path, idParameter } = resource;
   const recordPath = `${path}/{${idParameter}}`;
@@ -59,22 +58,24 @@ export function recordRoutes(served: Served): Route[] {
   ];
 }
 
-class Records {
-  readonly #served: Served;
-  readonly #basePath: string;
+/** The handlers of a resource. */
+export class Records {
+  readonly served: Served;
+  readonly basePath: string;
 
   constructor(served: Served) {
-    this.#served = served;
-    this.#basePath = basePath(served.bases);
+    this.served = served;
+    this.basePath = basePath(served.bases);
   }
 
-  readonly create = async (input: RecordInput): Promise<Reply> => {
-    const { resource, table } = this.#served;
+  /** Keys belong to `keyPath`. */
+  readonly create = async (input: RecordInput, keyPath?: string): Promise<Reply> => {
+    const { resource, table } = this.served;
     const { parameters, body, call } = input;
     const isBulk = call.format === 'lines';
     const bodies = (isBulk ? body : [body]) as readonly Members[];
     const path = fillTemplate(resource.path, parameters);
-    const given = readGiven(table.parts, input, path);
+    const given = readGiven(table.parts, input, keyPath ?? path);
     // Before anything is stored: a request must not be refused in the middle.
     let lines = bodies.length;
     if (isBulk) for (const each of given) lines += each?.lines ?? 0;
@@ -85,7 +86,7 @@ class Records {
     if (!created) throw this.#ownerNotFound(call);
     const { id, tag, texts, headers = [], refusal } = created;
     if (refusal) throw refusal;
-    const location = `${this.#basePath}${path}`;
+    const location = `${this.basePath}${path}`;
     const ids = texts.length === 1 ? id : ([id, id + texts.length - 1] as const);
     const createdIds = { [resource.idParameter]: ids, ...created.createdIds };
     if (isBulk) {
@@ -99,7 +100,7 @@ class Records {
   /** Returns the record at once if it is in memory: a promise would cost more time. */
   readonly read = (input: ReadInput): Reply | Promise<Reply> => {
     const { fields = [], include = [] } = input.parameters;
-    const { readChosen, resource, table, answerRead = answerInJson } = this.#served;
+    const { readChosen, resource, table, answerRead = answerInJson } = this.served;
     const key = this.#keyOf(input.parameters);
     const isChosen = readChosen && (fields.length > 0 || include.length > 0);
     const record = isChosen
@@ -113,12 +114,12 @@ class Records {
   };
 
   readonly replace = (input: ChangeInput): Promise<Reply> =>
-    this.#change(input, valuesOf(this.#served.resource, input.body));
+    this.#change(input, valuesOf(this.served.resource, input.body));
 
   readonly patch = async (input: ChangeInput): Promise<Reply> => {
     const { parameters, headers, body } = input;
-    const values = patchOf(this.#served.resource, body);
-    const isGiven = readGiven(this.#served.table.parts, input).length > 0;
+    const values = patchOf(this.served.resource, body);
+    const isGiven = readGiven(this.served.table.parts, input).length > 0;
     if (isGiven || values.some((value) => value !== null)) return this.#change(input, values);
     // An empty patch changes nothing, not even the tag.
     const condition = writeCondition(headers);
@@ -128,7 +129,7 @@ class Records {
   };
 
   async #change(input: ChangeInput, values: Values): Promise<Reply> {
-    const { table } = this.#served;
+    const { table } = this.served;
     const { id, owner } = this.#keyOf(input.parameters);
     const condition = writeCondition(input.headers);
     const given = readGiven(table.parts, input);
@@ -142,13 +143,13 @@ class Records {
     const { parameters, headers } = input;
     const condition = writeCondition(headers);
     const { id, owner } = this.#keyOf(parameters);
-    const isRemoved = await this.#served.table.remove(id, owner, condition);
+    const isRemoved = await this.served.table.remove(id, owner, condition);
     return isRemoved ? { status: 204 } : this.#refuse(input, condition);
   };
 
   #find(ids: Ids): Stored | Promise<Stored | undefined> {
     const { id, owner } = this.#keyOf(ids);
-    return this.#served.table.read(id, owner);
+    return this.served.table.read(id, owner);
   }
 
   /** Rejects with the reason why there is no record, or none that satisfies the condition. */
@@ -159,18 +160,18 @@ class Records {
     const record = condition === null ? undefined : await this.#find(parameters);
     if (record) throw preconditionFailed(record.tag, headers);
     // Name the outermost record that is missing.
-    const { resource, ownerTable } = this.#served;
+    const { resource, ownerTable } = this.served;
     if (ownerTable && !(await ownerTable.read(this.#keyOf(parameters).owner ?? 0)))
       throw this.#ownerNotFound(call);
     throw notFound(resource.label, call.pathValues.at(-1));
   }
 
   #ownerNotFound({ pathValues }: Call): Problem {
-    return notFound(this.#served.resource.owner?.resource.label ?? '', pathValues[0]);
+    return notFound(this.served.resource.owner?.resource.label ?? '', pathValues[0]);
   }
 
   #keyOf(ids: Ids) {
-    const { idParameter, owner } = this.#served.resource;
+    const { idParameter, owner } = this.served.resource;
     return { id: ids[idParameter] ?? 0, owner: owner && ids[owner.resource.idParameter] };
   }
 }

@@ -64,9 +64,9 @@ export class Table {
     if (!kind)
       return this.#write(this.#kinds.creation, undefined, { rows: rowsOf(records, owner) });
     const all: Partial<Given> = Object.assign({ fingerprint: '' }, ...given);
-    const { key, extra } = all;
+    const { key, extra, isAlone = extra !== undefined } = all;
     const rows = withValues(rowsOf(records, owner, all), this.parts, given);
-    return this.#write(kind, extra ? ALONE : key, { rows, extra, given });
+    return this.#write(kind, isAlone ? ALONE : key, { rows, extra, given });
   }
 
   read(id: number, owner = 0): Stored | Promise<Stored | undefined> {

@@ -49,14 +49,15 @@ export interface Reference {
   readonly column: string;
 }
 
-/** A table that joins two resources, such as the tags on notes. A row has no id and no number. */
+/** A table that joins two resources, or adds to one. A row has no id and no number. */
 export interface JoinTable {
   readonly label: string;
   readonly table: string;
   /** The table that counts the rows of each second record in each block of ids of the first. */
-  readonly blocks: string;
-  readonly fields: Readonly<Record<string, never>>;
-  readonly references: readonly [Reference, Reference];
+  readonly blocks?: string;
+  readonly fields: Readonly<Record<string, Field>>;
+  /** They identify a row. */
+  readonly references: readonly [Reference, ...Reference[]];
 }
 
 /** What the rows of a table stand for. */
@@ -73,8 +74,8 @@ export function typeOf({ label }: Relation): string {
 /** Returns the columns that identify a row. */
 export function keysOf(relation: Relation): readonly [string, ...string[]] {
   if (!('references' in relation)) return ['id'];
-  const [first, second] = relation.references;
-  return [first.column, second.column];
+  const [first, ...others] = relation.references;
+  return [first.column, ...others.map(({ column }) => column)];
 }
 
 /** Returns the records without which a row cannot exist. */

@@ -1,5 +1,6 @@
 // All that the service stores, from which routes, tables and commands derive.
 import { comments } from './comments.ts';
+import { noteNames } from './note-names.ts';
 import { noteTags } from './note-tags.ts';
 import { notes } from './notes.ts';
 import type { Relation, Resource } from './resource.ts';
@@ -9,7 +10,7 @@ import { tags } from './tags.ts';
 export const RESOURCES: readonly Resource[] = [notes, tags, comments];
 
 /** All that commands export, in this order. */
-export const RELATIONS: readonly Relation[] = [...RESOURCES, noteTags];
+export const RELATIONS: readonly Relation[] = [...RESOURCES, noteTags, noteNames];
 
 /** The plural names of all resources, for use in a sentence: "notes, tags and comments". */
 export const RESOURCE_NAMES = RESOURCES.map(({ path }) => path.replace(/.*\//, ''))

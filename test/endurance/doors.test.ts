@@ -78,12 +78,18 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [MAIN, 'options.processes > 1 ? await importSupervisor() : '],
     [MAIN, /function isMember[\s\S]*(?=function createLog)/],
   ],
+  names: [
+    [APP, "import { names } from './names/feature.ts';\n"],
+    [APP, "import { namesOfNotes } from './names/named-notes.ts';\n"],
+    [APP, /.* names\(core, .*\n/],
+    [APP, 'tagsOfNotes, namesOfNotes]', 'tagsOfNotes]'],
+  ],
   // An append can have a key, too.
   'retries and edits': [
     ...WITHOUT_EDITS,
     [APP, "import { requestKeys, retries } from './retries/feature.ts';\n"],
     [APP, '    retries(),\n'],
-    [APP, '[requestKeys, tagsOfNotes]', '[tagsOfNotes]'],
+    [APP, '[requestKeys, tagsOfNotes', '[tagsOfNotes'],
   ],
   rqlite: [
     [DATABASES, "import { clusterAt } from '../rqlite/feature.ts';\n"],
@@ -99,7 +105,7 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [APP, "import { tags } from './tags/feature.ts';\n"],
     [APP, "import { tagsOfNotes } from './tags/tagged-notes.ts';\n"],
     [APP, '    tags(core),\n'],
-    [APP, '[requestKeys, tagsOfNotes]', '[requestKeys]'],
+    [APP, '[requestKeys, tagsOfNotes', '[requestKeys'],
   ],
   text: [
     [APP, "import { texts } from './text/feature.ts';\n"],

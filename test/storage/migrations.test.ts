@@ -42,7 +42,7 @@ test('migrations: an empty database gets STRICT tables, a version and comments',
   const database = await openDatabase(t);
   const names = [
     ...['migrations', 'generation', 'answers'].map((name) => `notes_server_${name}`),
-    ...['changes', 'note_tags', 'note_tag_blocks', 'note_words_position'],
+    ...['changes', 'note_names', 'note_tags', 'note_tag_blocks', 'note_words_position'],
     ...RESOURCES.flatMap(({ table, blocks, numberBlocks = [] }) => [
       table,
       blocks,

@@ -2,6 +2,7 @@
 import { ChangeFeed } from '../../src/changes/feed.ts';
 import { rewrite } from '../../src/edits/rewrites.ts';
 import { filterValues } from '../../src/lists/parts.ts';
+import { createFinder } from '../../src/names/named-notes.ts';
 import { isOneOf } from '../../src/records/condition.ts';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
@@ -10,7 +11,7 @@ import { RESOURCES } from '../../src/resources/resources.ts';
 import { tags } from '../../src/resources/tags.ts';
 import type { Database, Statement } from '../../src/storage/database.ts';
 import { EMPTY_LOG } from '../../src/storage/numbers.ts';
-import { createWriter } from '../../src/storage/writer.ts';
+import { createWriter, NO_MEMORY } from '../../src/storage/writer.ts';
 import { createNoteTags } from '../../src/tags/note-tags.ts';
 import type { Ends } from './engine.ts';
 import { MEMORY } from './engines.ts';
@@ -31,7 +32,7 @@ const FILTERS = new Map<Resource, readonly Readonly<Record<string, unknown>>[]>(
   [
     notes,
     [
-      ...[{ tag_id: [1] }, { tag: ['a'], tag_id: [2] }, { untagged: 'true' }],
+      ...[{ tag_id: [1] }, { tag: ['a'], tag_id: [2] }, { untagged: 'true' }, { named: 'true' }],
       ...[{ created_after: TIMES.created_after }, { updated_before: TIMES.updated_before }],
       ...[TIMES, { tag: ['a'], ...TIMES }, { q: 'a' }, { q: 'a', tag_id: [1] }],
     ],
@@ -40,7 +41,7 @@ const FILTERS = new Map<Resource, readonly Readonly<Record<string, unknown>>[]>(
   [comments, [TIMES]],
 ]);
 
-const INCLUDED = ['tag_ids', 'tags', 'notes_count', 'times', 'etag', 'snippet'];
+const INCLUDED = ['tag_ids', 'tags', 'notes_count', 'times', 'etag', 'name', 'snippet'];
 
 /** Calls the storage, and keeps the statements that it sends under a name. */
 type Hear = (name: string, call: () => unknown) => Promise<void>;
@@ -62,6 +63,7 @@ export async function collectStatements(test: Ends): Promise<NamedStatement[]> {
     }
   };
   for (const resource of RESOURCES) await hearRecords(resource, database, hear);
+  await hearNames(database, hear);
   await hearTags(database, hear);
   await hear('notes: append or edit', () =>
     rewrite(createWriter(database), 1, null, undefined, 'a'),
@@ -93,6 +95,14 @@ async function hearRecords(resource: Resource, database: Database, hear: Hear): 
   await hear(`${name}: replace`, () => table.replace(1, {}, ownerId));
   await hear(`${name}: patch`, () => table.change(1, [null], ownerId));
   await hear(`${name}: delete`, () => table.remove(2, ownerId));
+}
+
+async function hearNames(database: Database, hear: Hear): Promise<void> {
+  const table = tableOf(notes, database);
+  const core = { database, memory: NO_MEMORY, write: createWriter(database), meters: undefined };
+  const find = createFinder({ ...core, isStopping: () => false });
+  await hear('notes: create with a name', () => table.createNamed({}, 'a'));
+  await hear('notes: find by name', () => find('a'));
 }
 
 async function hearTags(database: Database, hear: Hear): Promise<void> {

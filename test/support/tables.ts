@@ -4,6 +4,8 @@
 import { Pages } from '../../src/lists/pages.ts';
 import { partsOf } from '../../src/lists/parts.ts';
 import type { PageRequest } from '../../src/lists/request.ts';
+import { namesInLists } from '../../src/names/in-lists.ts';
+import { givenName, namesOfNotes } from '../../src/names/named-notes.ts';
 import type { Condition } from '../../src/records/condition.ts';
 import type { Given, GivenParts } from '../../src/records/creation.ts';
 import { Table } from '../../src/records/table.ts';
@@ -51,7 +53,7 @@ export type TestTable = ReturnType<typeof tableOf>;
 
 /** Returns the parts of the lists of a resource; searches do not wait without `index`. */
 export const listsOf = (resource: Resource, index?: SearchIndex) =>
-  partsOf(resource, [searchInLists(new Map(index && [[resource, index]])), inLists]);
+  partsOf(resource, [searchInLists(new Map(index && [[resource, index]])), inLists, namesInLists]);
 
 /** Returns the table of a resource, whose writes take {@link Input}, and its pages. */
 export function tableOf(
@@ -60,7 +62,8 @@ export function tableOf(
   write: Write = createWriter(database),
   memory?: Memory,
 ) {
-  const parts = [requestKeys(resource), tagsOfNotes(resource) ?? [], givenTimes].flat();
+  const optional = [tagsOfNotes(resource) ?? [], namesOfNotes(resource) ?? []];
+  const parts = [requestKeys(resource), optional, givenTimes].flat(2);
   const table = new Table(resource, database, write, memory, undefined, parts);
   const pages = new Pages(listsOf(resource), database);
   const complete = (input: Input) => valuesOf(resource, input);
@@ -80,6 +83,8 @@ export function tableOf(
       owner?: number,
       once?: Once,
     ) => create(records, owner, [givenBy(once), tagsGiven(tags, 'lines')]),
+    createNamed: (input: Input, name: string) =>
+      create([input], 0, [undefined, undefined, givenName(name)]),
     createTimed: (records: readonly Input[], values: readonly Values[], owner?: number) => {
       const given: (Given | undefined)[] = [];
       given[parts.length - 1] = { values, settle: () => ({}) };

@@ -66,7 +66,7 @@ class Client {
   static NoteList notesAfter(long id) throws Exception {
     return notes.listNotes(
         null, null, null, id, null, null, null, null, null, null, null, null, null, null, null,
-        null, null, null);
+        null, null, null, null);
   }
 
   interface Call {

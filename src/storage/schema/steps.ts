@@ -282,5 +282,15 @@ const SAME_LETTERS = `
 UPDATE note_words_position SET number = -1, id = NULL WHERE number > 0;
 `;
 
+const NAMES = `
+CREATE TABLE note_names (
+  -- The names that clients have given to notes.
+  note_id INTEGER PRIMARY KEY REFERENCES notes (id) ON DELETE CASCADE,
+  name TEXT NOT NULL UNIQUE,
+  -- Identifies the write that gave the name, so that its other statements can leave it out.
+  claim TEXT NOT NULL DEFAULT ''
+) STRICT;
+`;
+
 /** The steps in order; step N brings a database from version N - 1 to version N. */
-export const STEPS: readonly string[] = [FIRST, SAME_LETTERS];
+export const STEPS: readonly string[] = [FIRST, SAME_LETTERS, NAMES];

@@ -134,6 +134,7 @@ const REQUESTS: Record<string, string> = {
   'ProblemResponse methodNotAllowed': last('PATCH /notes'),
   'CursorExpiredResponse expired': last('GET /changes?since=00000000-1'),
   'PreconditionFailedResponse changed': last('PUT /notes/1', NOTE, 'if-match: "5f2c9a01-42"'),
+  'NamePreconditionFailedResponse missing': last('PUT /named/backup', NOTE, 'if-match: *'),
   'NoEntityTagResponse noEntityTag': last('PUT /notes/1/tags/1', '', 'if-match: *'),
   'PayloadTooLargeResponse tooLarge': last('POST /notes', '', 'content-length: 1048577'),
   'UnsupportedMediaTypeResponse form': last(

@@ -1,0 +1,77 @@
+// The names of notes: which note has one, and notes that are created with one.
+import { randomBytes } from 'node:crypto';
+import type { Core } from '../feature.ts';
+import { Problem } from '../http/problem.ts';
+import type { Given, WritePart } from '../records/creation.ts';
+import { noteNames } from '../resources/note-names.ts';
+import { notes } from '../resources/notes.ts';
+import type { Resource } from '../resources/resource.ts';
+import { Batcher } from '../storage/batcher.ts';
+
+const { table } = noteNames;
+
+/** Refuses to create a note whose name another one has; a shared instance, to be recognized. */
+export const NAME_TAKEN = new Problem('precondition-failed', 'Another note has this name.');
+
+/**
+ * Returns a function that finds the id of the note with a name, at once if memory has it. There,
+ * the note may have been deleted.
+ */
+export function createFinder({ database, memory, meters }: Core) {
+  const sql = `
+    SELECT json_group_array(note_id ORDER BY sent.key) AS ids
+    FROM json_each(?1) AS sent LEFT JOIN ${table} ON name = sent.value`;
+  const reads = new Batcher<string, number | undefined>({
+    async run(names) {
+      const revision = memory.check();
+      const [row] = await database.read({ sql, parameter: JSON.stringify(names) });
+      const ids: readonly (number | null)[] = JSON.parse(String(row?.ids));
+      memory.keep(
+        revision,
+        table,
+        names.map((name, index) => [name, keptId(ids[index])] as const),
+      );
+      return ids.map((id) => id ?? undefined);
+    },
+    meter: meters?.read,
+  });
+  return (name: string, inMemory = true): number | Promise<number | undefined> => {
+    const known = inMemory ? memory.find(table, name) : undefined;
+    return known ? Number(known.text) : reads.submit(name);
+  };
+}
+
+/** Returns the part of names in creations of notes: the body has the name as a member. */
+export function namesOfNotes(resource: Resource): WritePart | undefined {
+  if (resource !== notes) return undefined;
+  return {
+    askedBy: ['name'],
+    read: (_, [body]) => givenName(String(body?.name)),
+    sent: ['_name', '_claim'],
+    admits: `NOT EXISTS (SELECT 1 FROM ${table} WHERE name = _name AND claim <> _claim)`,
+    columns: { named: `(SELECT note_id FROM ${table} WHERE name = _name)` },
+    around: (others, named) => ({
+      ...others,
+      nameNote: named(`
+        INSERT INTO ${table} (note_id, name, claim)
+        SELECT first_id, _name, _claim FROM admitted CROSS JOIN created WHERE _name IS NOT NULL`),
+    }),
+  };
+}
+
+/** Returns what a request gives to the creation of a note by its name. */
+export function givenName(name: string): Given {
+  return {
+    isAlone: true,
+    values: [[name, randomBytes(8).toString('hex')]],
+    settle({ named, id }) {
+      if (named !== null) return { refusal: NAME_TAKEN };
+      return { changes: [[table, name, keptId(Number(id))]] };
+    },
+  };
+}
+
+/** Returns an id as memory keeps it. Nothing is kept of a name that no note has. */
+function keptId(id: number | null | undefined) {
+  return id == null ? undefined : { text: String(id) };
+}

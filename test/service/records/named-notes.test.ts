@@ -1,0 +1,172 @@
+// Notes at names that clients choose.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { clusterAddress } from '../../support/engine.ts';
+import { request as send } from '../../support/http.ts';
+import { startProcesses } from '../../support/processes.ts';
+import { startStandIn } from '../../support/rqlite-stand-in.ts';
+import { type Service, startService } from '../../support/service.ts';
+
+type Test = Parameters<typeof startService>[0];
+
+const NOTE = { title: 'a', body: 'b' };
+const AT = '/named/backup';
+const CONNECTIONS = 64;
+
+async function startOnCluster(t: Test): Promise<Service> {
+  const { nodes } = await startStandIn(t, 1);
+  return startService(t, { db: clusterAddress(nodes) });
+}
+
+/** Asserts that a name has exactly one note after requests that write it all at once. */
+async function assertOneNote(request: Service['request'], rounds: number): Promise<void> {
+  for (let round = 1; round <= rounds; round += 1) {
+    const path = `/named/n${round}`;
+    const puts = await Promise.all(
+      Array.from({ length: CONNECTIONS }, (_, index) =>
+        request('PUT', path, { json: { title: `${index}`, body: 'b', tags: [`t${index % 3}`] } }),
+      ),
+    );
+    const statuses = puts.map(({ status }) => status).sort();
+    assert.deepEqual(statuses, [...Array(CONNECTIONS - 1).fill(200), 201]);
+    assert.equal(new Set(puts.map(({ json }) => json.id)).size, 1);
+  }
+  // Half of them delete it.
+  const both = await Promise.all(
+    Array.from({ length: CONNECTIONS }, (_, index) =>
+      index % 2 ? request('DELETE', AT) : request('PUT', AT, { json: NOTE }),
+    ),
+  );
+  const count = (wanted: number) => both.filter(({ status }) => status === wanted).length;
+  assert.equal(count(201) + count(200) + count(204) + count(404), CONNECTIONS);
+  const { status } = await request('GET', AT);
+  assert.equal(count(201) - count(204), status === 200 ? 1 : 0);
+  const named = await request('GET', '/notes?named=true');
+  const all = await request('GET', '/notes');
+  assert.deepEqual(
+    [named.json.total, all.json.total],
+    Array(2).fill(rounds + count(201) - count(204)),
+  );
+}
+
+for (const [engine, start] of Object.entries({ file: startService, rqlite: startOnCluster }))
+  describe(engine, () => {
+    test('names: a note is created, read, replaced, changed and deleted at its name', async (t) => {
+      const { request } = await start(t);
+      const missing = await request('GET', AT);
+      assert.deepEqual([missing.status, missing.json.detail], [404, 'No note is named backup.']);
+      const made = await request('PUT', AT, { json: { ...NOTE, tags: ['x'] } });
+      assert.deepEqual([made.status, made.headers.location], [201, '/notes/1']);
+      assert.deepEqual(made.json, { id: 1, ...NOTE });
+      for (const _ of ['from the database', 'from memory']) {
+        const read = await request('GET', AT);
+        const same = await request('GET', '/notes/1');
+        assert.deepEqual([read.status, read.text], [200, same.text]);
+        const { date: _, 'content-location': at, 'x-request-id': _1, ...headers } = read.headers;
+        const { date: _2, 'x-request-id': _3, ...others } = same.headers;
+        assert.deepEqual([at, headers], ['/notes/1', others]);
+      }
+      assert.equal((await request('PUT', AT, { json: { title: 'c', body: 'd' } })).status, 200);
+      const changed = await request('PATCH', AT, { json: { body: 'e' } });
+      assert.deepEqual(changed.json, { id: 1, title: 'c', body: 'e' });
+      const chosen = await request('GET', `${AT}?fields=id&include=name,tags`);
+      assert.deepEqual(chosen.json, { id: 1, tags: ['x'], name: 'backup' });
+      assert.equal((await request('DELETE', AT)).status, 204);
+      for (const method of ['GET', 'PATCH', 'DELETE']) {
+        const json = method === 'PATCH' ? { json: {} } : {};
+        assert.equal((await request(method, AT, json)).status, 404, method);
+      }
+    });
+
+    test('names: conditions decide between creating and replacing', async (t) => {
+      const { request } = await start(t);
+      const put = (headers: Record<string, string>) => request('PUT', AT, { json: NOTE, headers });
+      assert.equal((await put({ 'if-match': '*' })).status, 412);
+      assert.equal((await put({ 'if-match': '"00000000-1"' })).status, 412);
+      const made = await put({ 'if-none-match': '*' });
+      assert.equal(made.status, 201);
+      const refused = await put({ 'if-none-match': '*' });
+      assert.deepEqual([refused.status, refused.headers.etag], [412, made.headers.etag]);
+      assert.equal((await put({ 'if-match': String(made.headers.etag) })).status, 200);
+      assert.equal((await put({ 'if-match': String(made.headers.etag) })).status, 412);
+      const headers = { 'if-none-match': '*' };
+      const known = await request('GET', AT, { headers });
+      assert.deepEqual([known.status, known.headers['content-location']], [304, '/notes/1']);
+      assert.equal((await request('GET', '/notes')).json.total, 1);
+    });
+
+    test('names: one is free after its note is deleted, however that is done', async (t) => {
+      const { request } = await start(t);
+      for (const id of [1, 2, 3]) {
+        const made = await request('PUT', AT, { json: NOTE });
+        assert.deepEqual([made.status, made.json.id], [201, id]);
+        assert.equal((await request('GET', AT)).json.id, id);
+        assert.equal((await request('DELETE', id === 2 ? AT : `/notes/${id}`)).status, 204);
+        assert.equal((await request('GET', AT)).status, 404);
+      }
+    });
+
+    test('names: what is refused creates no note', async (t) => {
+      const { request } = await start(t);
+      const unknown = await request('PUT', AT, { json: { ...NOTE, tag_ids: [7] } });
+      assert.deepEqual([unknown.status, unknown.json.errors[0].pointer], [422, '#/tag_ids/0']);
+      for (const name of ['-a', '.a', 'a%20b', 'a%2Fb', 'ä', 'a'.repeat(129)])
+        assert.equal(
+          (await request('PUT', `/named/${encodeURI(name)}`, { json: NOTE })).status,
+          422,
+        );
+      assert.equal((await request('PUT', `/named/${'a'.repeat(128)}`, { json: NOTE })).status, 201);
+      assert.equal((await request('GET', '/notes')).json.total, 1);
+    });
+
+    test('names: however many create one at once, there is one note', async (t) => {
+      const { request } = await start(t);
+      await assertOneNote(request, 2);
+    });
+  });
+
+test('names: however many create one in several processes, there is one note', async (t) => {
+  const { url } = await startProcesses(t, 2, ['--log-level', 'silent']);
+  await assertOneNote((...args) => send(url, ...args), 3);
+});
+
+test('names: a text is a named note, too', async (t) => {
+  const { request } = await startService(t);
+  const headers = { 'content-type': 'text/markdown' };
+  const put = (body: string) => request('PUT', `${AT}?tags=x,y`, { body, headers });
+  assert.deepEqual((await put('# Log\n\nfirst')).json, { id: 1, title: 'Log', body: 'first' });
+  assert.equal((await put('# Log\n\nsecond')).status, 200);
+  const { text } = await request('GET', AT, { headers: { accept: 'text/markdown' } });
+  assert.equal(text, '# Log\n\nsecond');
+});
+
+test('names: lists can show and select them', async (t) => {
+  const { request } = await startService(t);
+  await request('POST', '/notes', { json: { ...NOTE, tags: ['x'], name: 'ignored' } });
+  for (const name of ['b', 'a'])
+    await request('PUT', `/named/${name}`, { json: { ...NOTE, tags: ['x'] } });
+  for (const path of ['/notes', '/tags/1/notes'])
+    for (const [query, expected] of [
+      [
+        '',
+        [
+          [1, null],
+          [2, 'b'],
+          [3, 'a'],
+        ],
+      ],
+      [
+        '&named=true',
+        [
+          [2, 'b'],
+          [3, 'a'],
+        ],
+      ],
+      ['&named=false&order=-id', [[1, null]]],
+      ['&named=true&order=-updated&limit=1', [[3, 'a']]],
+    ] as const) {
+      const { json } = await request('GET', `${path}?include=name${query}`);
+      const found = json.items.map(({ id, name }: { id: number; name: string }) => [id, name]);
+      assert.deepEqual(found, expected, `${path} ${query}`);
+    }
+});
