@@ -13,6 +13,8 @@ const MIN_FILES = 12;
 const CONCURRENCY = 4;
 
 const built = fileURLToPath(new URL('../dist/test', import.meta.url));
+/** No folder of tests has this place. */
+const entriesFolder = fileURLToPath(new URL('../dist/test-entries', import.meta.url));
 const wanted = process.argv.slice(2);
 
 function isWanted(path) {
@@ -22,8 +24,11 @@ function isWanted(path) {
 
 /** Returns the wanted test files of each process: those of whole folders, until they are enough. */
 function filesByProcess() {
-  const files = readdirSync(built, { recursive: true })
-    .filter((path) => path.endsWith('.test.js') && isWanted(path))
+  // From the sources, so that a test that has not been built fails.
+  const files = readdirSync(fileURLToPath(new URL('.', import.meta.url)), { recursive: true })
+    .filter((path) => path.endsWith('.test.ts'))
+    .map((path) => path.replace(/ts$/, 'js'))
+    .filter(isWanted)
     .sort();
   const folders = [...new Set(files.map((path) => dirname(path)))];
   const groups = [];
@@ -36,7 +41,7 @@ function filesByProcess() {
 
 /** Writes the module that runs `files`, and returns its path. */
 function writeEntry(files, index) {
-  const entry = join(built, 'processes', `${index}.mjs`);
+  const entry = join(entriesFolder, `${index}.mjs`);
   const module = new URL('support/run-files.mjs', import.meta.url);
   const args = JSON.stringify([files.map((path) => join(built, path)), reportOf(entry)]);
   writeFileSync(entry, `import { runFiles } from '${module}';\nawait runFiles(...${args});\n`);
@@ -48,8 +53,8 @@ function reportOf(entry) {
   return entry.replace('.mjs', '.json');
 }
 
-rmSync(join(built, 'processes'), { recursive: true, force: true });
-mkdirSync(join(built, 'processes'), { recursive: true });
+rmSync(entriesFolder, { recursive: true, force: true });
+mkdirSync(entriesFolder, { recursive: true });
 const entries = filesByProcess().map(writeEntry);
 if (entries.length === 0) throw new Error(`no tests in ${wanted}`);
 const events = run({

@@ -1,4 +1,4 @@
-// The channel between two ends that the test links by JSON messages, as between processes.
+// The channel between two ends, which the test links by JSON messages, as between processes.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';

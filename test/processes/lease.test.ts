@@ -1,5 +1,5 @@
-// The lease for writing, without processes: who holds it, who waits, and what happens when one of
-// them disappears.
+// The lease for writing, without processes: who holds it, who waits, and what happens when one
+// disappears.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -75,11 +75,9 @@ test('launcher: an older Node is told what it takes before anything is loaded', 
   const needed = engines.node.replace('>=', '');
   const [major = 0, minor = 0] = needed.split('.').map(Number);
   for (const [version, isOld] of [
-    ['18.20.8', true],
     [`${major}.${minor - 1}.9`, true],
     [`${major - 1}.${minor + 1}.0`, true],
     [`${needed}.0`, false],
-    [`${major + 2}.0.0`, false],
     ['100.1.0-pre', false],
   ] as const) {
     const versions = `{ value: { ...process.versions, node: '${version}' } }`;
