@@ -99,7 +99,8 @@ test('keys: the log warns of a file that other users can read', {
   const folder = temporaryFolder(t);
   const file = join(folder, 'keys');
   writeFileSync(file, 'secret-a\n', { mode: 0o644 });
-  const service = await startProcesses(t, 2, ['--api-keys-file', file], { folder });
+  const args = ['--api-keys-file', file];
+  const service = await startProcesses(t, 2, args, { folder, coverage: true });
   for (const mode of [0o600, 0o644]) {
     chmodSync(file, mode);
     const next = mode === 0o644 ? 'other users can read the keys' : 'keys reloaded';
