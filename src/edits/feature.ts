@@ -5,16 +5,17 @@ import type { Core } from '../feature.ts';
 import { isText } from '../http/body/formats.ts';
 import { fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
-import type { Route } from '../http/route.ts';
+import type { Call, Route } from '../http/route.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
 import { readKey } from '../retries/feature.ts';
+import { repetitionsIn } from './repetition.ts';
 import { rewrite } from './rewrites.ts';
 
 type Append = Input<Ids, { readonly text: string }>;
 type Edit = Input<Ids, { readonly old_text: string; readonly new_text: string }>;
 
-/** An edit counts as one request, plus one for this many characters to be found. */
-const CHARACTERS_PER_REQUEST = 1_000;
+/** So that no text takes longer than a few milliseconds to find. */
+const MAX_REPETITIONS = 1_000;
 
 /** Why a text is refused: a code and a detail. The first two are about the text to replace. */
 const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>> = {
@@ -22,6 +23,10 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>
   several: ['exists', 'must be in the body of the note once, but is there more than once'],
   long: ['maxLength', `must leave the body with at most ${MAX_BODY_LENGTH} characters`],
   blank: ['pattern', 'must not leave the body blank'],
+  repetitive: [
+    'maxItems',
+    `must not begin with more than ${MAX_REPETITIONS} repetitions of a text: begin it elsewhere`,
+  ],
 };
 
 /**
@@ -41,13 +46,8 @@ export function edits({ write }: Core) {
     if (!note) return undefined;
     const { state, tag, known } = note;
     if (state === 'unmatched') throw preconditionFailed(tag, headers);
-    const [code, detail = ''] = REFUSALS[state] ?? [];
-    if (code) {
-      const isOld = state === 'absent' || state === 'several';
-      const field = texts.length === 1 ? 'text' : isOld ? 'old_text' : 'new_text';
-      const pointer = isText(call.format) ? {} : { pointer: `#/${field}` };
-      throw validationFailed([{ field, in: 'body', ...pointer, code, detail }]);
-    }
+    const isOld = state === 'absent' || state === 'several';
+    refuse(state, call, texts.length === 1 ? 'text' : isOld ? 'old_text' : 'new_text');
     const { refusal, headers: added = [] } = once?.settle({ fingerprint: known }) ?? {};
     if (refusal) throw refusal;
     return jsonReply(200, note.text, [...stateHeaders(tag), ...added]);
@@ -57,8 +57,7 @@ export function edits({ write }: Core) {
 
   async function edit(input: Edit, path: string) {
     const { old_text: oldText, new_text: newText } = input.body;
-    const charge = Math.floor(oldText.length / CHARACTERS_PER_REQUEST);
-    if (charge > 0) await input.call.charge(charge);
+    if (repetitionsIn(oldText) > MAX_REPETITIONS) refuse('repetitive', input.call, 'old_text');
     return perform(input, path, newText, oldText);
   }
 
@@ -69,6 +68,14 @@ export function edits({ write }: Core) {
     routeOf('/notes/{note_id}/edit', edit),
   ];
   return { routes, append, edit };
+}
+
+/** Throws 422 if `state` is a reason to refuse the text in `field`. */
+function refuse(state: string, { format }: Call, field: string): void {
+  const [code, detail = ''] = REFUSALS[state] ?? [];
+  if (!code) return;
+  const pointer = isText(format) ? {} : { pointer: `#/${field}` };
+  throw validationFailed([{ field, in: 'body', ...pointer, code, detail }]);
 }
 
 function routeOf<Body>(
