@@ -1,6 +1,6 @@
 // The guide to scripting: its tables hold, and its scripts work.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { LAUNCHER } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { startService } from '../support/service.ts';
+import { skipLoudly } from '../support/skip.ts';
 import { codeIn, guide, sectionOf, tablesIn } from './documents.ts';
 
 const service = await startService({ after });
@@ -86,6 +87,38 @@ test('scripting: the script appends lines', async () => {
   assert.equal(body.replace(time, 'TIME'), 'log\nTIME 312 files\nTIME 315\\n%s\n');
 });
 
+for (const shell of ['sh', 'bash']) {
+  test(`scripting: the loop sends files in ${shell}`, async (t) => {
+    if (spawnSync('jq', ['--version']).error) return skipLoudly(t, 'there is no jq here');
+    const cwd = temporaryFolder(t);
+    const files = {
+      'Bread.md': '# Bread\r\n\nFlour',
+      "it's {1,2} [3-4] (a_b).md": 'x',
+      'Oat milk & 東京😀%.md': '---\ntitle: Oat\n---\n',
+    };
+    for (const [name, body] of Object.entries(files)) writeFileSync(join(cwd, name), body);
+    writeFileSync(join(cwd, 'empty.md'), '');
+    const section = sectionOf(text, 'Send a folder of Markdown files');
+    const [, loop = ''] = /```sh\n([\s\S]*?)```/.exec(section) ?? [];
+    const { request, ...own } = await startService(t);
+    const script = loop.replace('http://127.0.0.1:3000', own.url);
+    const options = { cwd, env: { PATH: process.env.PATH, HOME: cwd } };
+    for (const _ of [1, 2]) {
+      const { stdout, stderr } = await promisify(execFile)(shell, ['-c', script], options);
+      assert.equal(stdout, '');
+      assert.match(stderr, /error: 422\nNot sent: empty\.md\n.*"body must not be .*\n$/);
+    }
+    const { items } = (await request('GET', '/notes?include=name')).json;
+    const names = ['Bread', 'it_39_s_32__123_1_44_2', 'Oat_32_milk_32__38__32__26481__20140_'];
+    Object.entries(files).forEach(([file, body], at) => {
+      const note = items.find((item: { title: string }) => `${item.title}.md` === file);
+      assert.equal(note?.body, body, file);
+      assert.ok(note.name.startsWith(`recipes.${names[at]}`), note.name);
+    });
+    assert.equal(items.length, 3);
+  });
+}
+
 test('scripting: the commands back up the notes with a key of ~/.netrc', async (t) => {
   const cwd = temporaryFolder(t);
   const keys = join(cwd, 'keys');
@@ -104,6 +137,8 @@ test('scripting: the commands back up the notes with a key of ~/.netrc', async (
   );
   const options = { cwd, env: { PATH: process.env.PATH, HOME: cwd } };
   const { stdout } = await promisify(execFile)('sh', ['-ec', save + restore], options);
+  writeFileSync(join(cwd, '.curlrc'), 'netrc\n');
+  await promisify(execFile)('sh', ['-ec', save.replace('-n ', '')], options);
   assert.match(stdout, /^{"type":"end","records":1}\n/);
   const copy = await startService(t, { db: join(cwd, 'restored.db') });
   assert.equal((await copy.request('GET', '/notes/1')).json.body, 'b');
