@@ -1,7 +1,7 @@
 // The recipes of the guide to scripting that bring notes from other programs, run on samples of the
 // formats of these programs.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { cpSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -10,11 +10,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../support/engine.ts';
 import { startService } from '../support/service.ts';
+import { skipLoudly } from '../support/skip.ts';
 import { root } from '../support/sources.ts';
 import { guide, sectionOf, textOf } from './documents.ts';
 
 const section = sectionOf(guide('scripting'), 'Bring notes from other programs');
 const blocks = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+const hasJq = !spawnSync('jq', ['--version']).error;
 const SAMPLES = 'test/project/samples';
 
 /** A note as the service lists it. */
@@ -123,6 +125,7 @@ async function startMemos(t: TestContext): Promise<string> {
 
 for (const [name, { from, to, notes, left }] of Object.entries(FORMATS)) {
   test(`scripting: the recipe brings notes of ${name} with tags and times`, async (t) => {
+    if (!hasJq) return skipLoudly(t, 'there is no jq here');
     const { url, request } = await startService(t);
     const { cwd, run } = shellIn(t, 'sh', { TOKEN: 'secret' });
     cpSync(fileURLToPath(new URL(`${SAMPLES}/${from}`, root)), join(cwd, to), { recursive: true });
@@ -147,6 +150,7 @@ test('scripting: each recipe is tested', () => {
 });
 
 test('scripting: notes are sent in requests of at most 50 notes and a megabyte', async (t) => {
+  if (!hasJq) return skipLoudly(t, 'there is no jq here');
   const { url, request } = await startService(t);
   const { cwd, run } = shellIn(t, 'bash');
   const long = '😀'.repeat(100_000);
@@ -164,6 +168,7 @@ test('scripting: notes are sent in requests of at most 50 notes and a megabyte',
 });
 
 test('scripting: sending notes stops at a request that fails, and can be repeated', async (t) => {
+  if (!hasJq) return skipLoudly(t, 'there is no jq here');
   const { url, request } = await startService(t);
   const { cwd, run } = shellIn(t, 'bash');
   const lines = [...Array(51).fill('{"body":"b"}'), '{"body":"b","created_at":"May"}'];
