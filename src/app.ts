@@ -39,6 +39,7 @@ import { type CommitObserver, createWriter, NO_MEMORY } from './storage/writer.t
 import { tags } from './tags/feature.ts';
 import { tagsOfNotes } from './tags/tagged-notes.ts';
 import { texts } from './text/feature.ts';
+import { givenTimes } from './times/feature.ts';
 
 /** What the processes of one service share. One that is alone has none of it. */
 export interface Siblings extends SharedGuards {
@@ -186,7 +187,7 @@ function addFeatures(
     changes(core),
   );
   const listed = lists(core, features);
-  const parts = [requestKeys, tagsOfNotes, namesOfNotes];
+  const parts = [requestKeys, tagsOfNotes, namesOfNotes, givenTimes];
   const recorded = records(core, parts, listed.readChosen, texts());
   features.push(listed, recorded);
   observers.push(...features.flatMap(({ commits = [] }) => commits));

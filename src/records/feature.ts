@@ -6,7 +6,6 @@ import { RESOURCES } from '../resources/resources.ts';
 import type { WritePart } from './creation.ts';
 import { type ReadChosen, Records, recordRoutes, type Texts } from './route.ts';
 import { Table } from './table.ts';
-import { givenTimes } from './times.ts';
 
 /** The records; without the others, only with their own members, and only in JSON. */
 export function records(
@@ -17,7 +16,7 @@ export function records(
 ) {
   const tables = new Map<Resource, Table>();
   for (const resource of RESOURCES) {
-    const parts = [...partsOf.flatMap((partOf) => partOf(resource) ?? []), givenTimes];
+    const parts = partsOf.flatMap((partOf) => partOf(resource) ?? []);
     tables.set(resource, new Table(resource, database, write, memory, meters?.read, parts));
   }
   const handlersOf = (resource: Resource, bases: Bases): Records => {

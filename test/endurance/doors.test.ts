@@ -82,7 +82,7 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [APP, "import { names } from './names/feature.ts';\n"],
     [APP, "import { namesOfNotes } from './names/named-notes.ts';\n"],
     [APP, /.* names\(core, .*\n/],
-    [APP, 'tagsOfNotes, namesOfNotes]', 'tagsOfNotes]'],
+    [APP, 'tagsOfNotes, namesOfNotes', 'tagsOfNotes'],
   ],
   // An append can have a key, too.
   'retries and edits': [
@@ -110,6 +110,10 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   text: [
     [APP, "import { texts } from './text/feature.ts';\n"],
     [APP, 'listed.readChosen, texts())', 'listed.readChosen)'],
+  ],
+  times: [
+    [APP, "import { givenTimes } from './times/feature.ts';\n"],
+    [APP, ', givenTimes]', ']'],
   ],
 };
 

@@ -9,7 +9,6 @@ import { givenName, namesOfNotes } from '../../src/names/named-notes.ts';
 import type { Condition } from '../../src/records/condition.ts';
 import type { Given, GivenParts } from '../../src/records/creation.ts';
 import { Table } from '../../src/records/table.ts';
-import { givenTimes } from '../../src/records/times.ts';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Field, FieldValue, Resource } from '../../src/resources/resource.ts';
@@ -22,6 +21,7 @@ import { createWriter, type Memory, type Values, type Write } from '../../src/st
 import { type RowTag, tagsGiven } from '../../src/tags/bodies.ts';
 import { inLists } from '../../src/tags/in-lists.ts';
 import { tagsOfNotes } from '../../src/tags/tagged-notes.ts';
+import { givenTimes } from '../../src/times/feature.ts';
 import { type Members, sampleOf } from './records.ts';
 
 /** Members of a record by name, or the values of its first fields. */
@@ -63,7 +63,7 @@ export function tableOf(
   memory?: Memory,
 ) {
   const optional = [tagsOfNotes(resource) ?? [], namesOfNotes(resource) ?? []];
-  const parts = [requestKeys(resource), optional, givenTimes].flat(2);
+  const parts = [requestKeys(resource), optional, givenTimes()].flat(2);
   const table = new Table(resource, database, write, memory, undefined, parts);
   const pages = new Pages(listsOf(resource), database);
   const complete = (input: Input) => valuesOf(resource, input);

@@ -28,8 +28,9 @@ export function preferredType(
   let preferred = '';
   for (const [name, weight] of weights)
     if (weight > (weights.get(preferred) ?? 0)) preferred = name;
-  // Spring's RestTemplate names text/plain before application/json when it expects any text.
+  // Spring's RestTemplate sends these three when it expects any text, JSON included.
   const isUnmeant =
-    preferred === 'text/plain' && weights.get('application/json') === weights.get(preferred);
+    preferred === 'text/plain' &&
+    [preferred, 'application/json', '*/*'].every((name) => weights.get(name) === 1);
   return types.includes(preferred) && !isUnmeant ? preferred : undefined;
 }

@@ -63,6 +63,8 @@ test('accept: an exact type, by its weight and then its place', () => {
     ['text/markdown, text/html, */*', 'text/markdown'],
     ['text/markdown;q=0.9, */*;q=0.8', 'text/markdown'],
     ['text/markdown, application/json', 'text/markdown'],
+    ['text/plain, application/json', 'text/plain'],
+    ['text/plain, application/json;q=0.9, */*;q=0.1', 'text/plain'],
     ['application/json, text/markdown', undefined],
     ['text/markdown;q=0.5, */*', undefined],
     ['text/markdown;q=0, text/plain;q=0.0', undefined],

@@ -2,18 +2,18 @@
 import { validationFailed } from '../contract/endpoint.ts';
 import { violationAt } from '../contract/violations.ts';
 import type { Violation } from '../http/problem.ts';
+import type { WritePart } from '../records/creation.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
 import { NOW } from '../storage/parameter.ts';
 import type { Values } from '../storage/writer.ts';
 import { parseTime } from '../time.ts';
-import type { WritePart } from './creation.ts';
 
 /** Other times cannot be written in RFC 3339 in UTC. */
 const MIN_MS = Date.parse('0000-01-01T00:00:00Z');
 const MAX_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** The part of given times in creations. */
-export const givenTimes: WritePart = {
+const GIVEN_TIMES: WritePart = {
   askedBy: ['created_at', 'updated_at'],
   read({ call: { format } }, bodies) {
     const violations: Violation[] = [];
@@ -45,6 +45,11 @@ export const givenTimes: WritePart = {
       WHERE number > ${LAST_NUMBER} - (SELECT max(_position) + 1 FROM admitted)`),
   }),
 };
+
+/** Returns the part of given times in the creations of any resource. */
+export function givenTimes(): WritePart {
+  return GIVEN_TIMES;
+}
 
 /** Returns ms since 1970; null for null. The contract has checked the form. */
 function timeIn(text: unknown): number | null {
