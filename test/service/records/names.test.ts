@@ -51,7 +51,7 @@ test('names: health, the description and answers without JSON ignore parameters'
   }
 });
 
-const INCLUDED = { Note: 'tag_ids,tags,times,snippet&q=word', Tag: 'notes_count,times' };
+const INCLUDED = { Note: 'name,tag_ids,tags,times,snippet&q=word', Tag: 'notes_count,times' };
 
 for (const collection of COLLECTIONS) {
   const { label, path } = collection;
