@@ -176,14 +176,15 @@ function addFeatures(
     meters,
     isStopping,
   };
+  const edited = edits(core);
   features.push(
     // In the order in which they close.
     health(core),
     retries(),
     search(core),
     tags(core),
-    edits(core),
-    names(core, (...notes) => recorded.handlersOf(...notes)),
+    edited,
+    names(core, (...notes) => recorded.handlersOf(...notes), edited),
     changes(core),
   );
   const listed = lists(core, features);

@@ -62,12 +62,19 @@ export function edits({ write }: Core) {
   }
 
   const routes = () => [
-    routeOf('/notes/{note_id}/append', append, ({ format, body }) =>
-      isText(format) ? { text: body } : body,
-    ),
+    routeOf('/notes/{note_id}/append', append, readText),
     routeOf('/notes/{note_id}/edit', edit),
   ];
-  return { routes, append, edit };
+  return { routes, append, edit, readText, refuseBlank };
+}
+
+/** Returns the members of a body; a text is one of them. */
+function readText({ format, body }: Call): unknown {
+  return isText(format) ? { text: body } : body;
+}
+
+function refuseBlank(text: string, call: Call): void {
+  if (!/\S/.test(text)) refuse('blank', call, 'text');
 }
 
 /** Throws 422 if `state` is a reason to refuse the text in `field`. */

@@ -1,17 +1,29 @@
 // Notes at names that clients choose: a script writes to its note without keeping an id.
-import { endpoint, type Input } from '../contract/endpoint.ts';
+import { endpoint, type Input, type ReadBody } from '../contract/endpoint.ts';
 import type { Core, Feature } from '../feature.ts';
 import type { Bases } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
+import type { Call, Route } from '../http/route.ts';
 import type { Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Members, Resource } from '../resources/resource.ts';
 import { namesInLists } from './in-lists.ts';
 import { createFinder, NAME_TAKEN } from './named-notes.ts';
 
-type Named = Input<{ readonly name: string }, Members>;
-type AtId = Input<{ readonly note_id: number }, Members>;
+type Named<Content = Members> = Input<{ readonly name: string }, Content>;
+type AtId<Content = Members> = Input<{ readonly note_id: number }, Content>;
+type Text = { readonly text: string };
+type Places = { readonly old_text: string; readonly new_text: string };
+
+/** What appends to a note and edits it at another path; undefined if there is no such note. */
+interface Edits {
+  readonly append: (input: AtId<Text>, path: string) => Promise<Reply | undefined>;
+  readonly edit: (input: AtId<Places>, path: string) => Promise<Reply | undefined>;
+  readonly readText: ReadBody;
+  /** Throws 422 for a text that would be a blank body. */
+  readonly refuseBlank: (text: string, call: Call) => void;
+}
 
 const PATH = '/named/{name}';
 
@@ -19,6 +31,7 @@ const PATH = '/named/{name}';
 export function names(
   core: Core,
   handlersOf: (resource: Resource, bases: Bases) => Records,
+  edits?: Edits,
 ): Feature {
   const find = createFinder(core);
   return {
@@ -31,6 +44,7 @@ export function names(
         endpoint('PUT', PATH, named.put, records.served.readBody),
         endpoint('PATCH', PATH, named.patch),
         endpoint('DELETE', PATH, named.remove),
+        ...(edits ? named.editRoutes(edits) : []),
       ];
     },
   };
@@ -65,27 +79,63 @@ class NamedNotes {
     return reply instanceof Promise ? named(reply, name).then(answer) : answer(reply);
   }
 
-  /** Creates the note, or replaces it; repeats this if another request does the opposite. */
-  readonly put = async (input: Named): Promise<Reply> => {
-    const { parameters, headers, body } = input;
-    const { name } = parameters;
+  readonly put = (input: Named): Promise<Reply> =>
+    this.#write(input, () => input.body, this.#notes.replace);
+
+  /** Creates the note, or changes it; repeats this if another request does the opposite. */
+  async #write<Content>(
+    input: Named<Content>,
+    newNote: () => Members,
+    change: (input: AtId<Content>) => Promise<Reply | undefined>,
+    keyPath?: string,
+  ): Promise<Reply> {
+    const { name } = input.parameters;
     for (let isFirst = true; ; isFirst = false) {
       const id = await this.#find(name, isFirst);
-      if (id === undefined && headers['if-match'] !== undefined) throw noMatch(name);
+      if (id === undefined && input.headers['if-match'] !== undefined) throw noMatch(name);
       try {
-        if (id !== undefined) return written(await this.#notes.replace(atId(input, id)), id);
-        return await this.#notes.create({ ...input, parameters: {}, body: { ...body, name } });
+        const changed = id === undefined ? undefined : await change(atId(input, id));
+        if (id !== undefined && changed) return written(changed, id);
+        if (id !== undefined) continue;
+        const body = { ...newNote(), name };
+        return await this.#notes.create({ ...input, parameters: {}, body }, keyPath);
       } catch (error) {
         if (error !== NAME_TAKEN && !isNotFound(error)) throw error;
       }
     }
-  };
+  }
+
+  editRoutes({ append, edit, readText, refuseBlank }: Edits): Route[] {
+    const appendTo = (input: Named<Text>) => {
+      const { name } = input.parameters;
+      const path = `/named/${name}/append`;
+      const newNote = () => {
+        refuseBlank(input.body.text, input.call);
+        return { title: name, body: input.body.text };
+      };
+      return this.#write(input, newNote, (target) => append(target, path), path);
+    };
+    const editAt = (input: Named<Places>) =>
+      this.#change(input, async (target) => {
+        const { name } = input.parameters;
+        const reply = await edit(target, `/named/${name}/edit`);
+        if (!reply) throw noNote(name);
+        return reply;
+      });
+    return [
+      endpoint('POST', `${PATH}/append`, appendTo, readText),
+      endpoint('POST', `${PATH}/edit`, editAt),
+    ];
+  }
 
   readonly patch = (input: Named): Promise<Reply> => this.#change(input, this.#notes.patch);
 
   readonly remove = (input: Named): Promise<Reply> => this.#change(input, this.#notes.remove);
 
-  async #change(input: Named, change: (input: AtId) => Promise<Reply>): Promise<Reply> {
+  async #change<Content>(
+    input: Named<Content>,
+    change: (input: AtId<Content>) => Promise<Reply>,
+  ): Promise<Reply> {
     const { name } = input.parameters;
     const id = await this.#find(name);
     if (id === undefined) throw noNote(name);
@@ -93,7 +143,7 @@ class NamedNotes {
   }
 }
 
-function atId(input: Named, id: number): AtId {
+function atId<Content>(input: Named<Content>, id: number): AtId<Content> {
   const { name: _, ...others } = input.parameters;
   return { ...input, parameters: { ...others, note_id: id } };
 }

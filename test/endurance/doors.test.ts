@@ -16,7 +16,9 @@ const BUILD = 'src/build/build.ts';
 
 const WITHOUT_EDITS: readonly Edit[] = [
   [APP, "import { edits } from './edits/feature.ts';\n"],
-  [APP, '    edits(core),\n'],
+  [APP, '  const edited = edits(core);\n'],
+  [APP, '    edited,\n'],
+  [APP, 'handlersOf(...notes), edited)', 'handlersOf(...notes))'],
 ];
 
 /**

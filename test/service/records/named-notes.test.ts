@@ -106,6 +106,44 @@ for (const [engine, start] of Object.entries({ file: startService, rqlite: start
       }
     });
 
+    test('names: an append creates the note, once for each key', async (t) => {
+      const { request } = await start(t);
+      const append = (text: string, headers = {}) =>
+        request('POST', `${AT}/append`, { json: { text }, headers });
+      const blank = await append(' ');
+      assert.deepEqual([blank.status, blank.json.errors[0].pointer], [422, '#/text']);
+      assert.equal((await append('a', { 'if-match': '*' })).status, 412);
+      const first = { 'idempotency-key': 'first' };
+      const made = await append('first', first);
+      assert.deepEqual([made.status, made.headers.location], [201, '/notes/1']);
+      assert.deepEqual(made.json, { id: 1, title: 'backup', body: 'first' });
+      assert.equal((await append('second')).status, 200);
+      const again = await append('first', first);
+      assert.deepEqual(
+        [again.status, again.headers['idempotent-replayed'], again.json.body],
+        [200, 'true', 'first\nsecond'],
+      );
+      assert.equal((await append('other', first)).status, 422);
+      const places = { old_text: 'first', new_text: '1' };
+      const edited = await request('POST', `${AT}/edit`, { json: places });
+      assert.deepEqual([edited.status, edited.json.body], [200, '1\nsecond']);
+      const none = await request('POST', '/named/none/edit', { json: places });
+      assert.deepEqual([none.status, none.json.detail], [404, 'No note is named none.']);
+    });
+
+    test('names: however many append to a new name at once, each text is there once', async (t) => {
+      const { request } = await start(t);
+      const texts = Array.from({ length: CONNECTIONS }, (_, index) => `line ${index}`);
+      const all = await Promise.all(
+        texts.map((text) => request('POST', `${AT}/append`, { json: { text } })),
+      );
+      const statuses = all.map(({ status }) => status).sort();
+      assert.deepEqual(statuses, [...Array(CONNECTIONS - 1).fill(200), 201]);
+      const { body } = (await request('GET', AT)).json;
+      assert.deepEqual(body.split('\n').sort(), texts.sort());
+      assert.equal((await request('GET', '/notes')).json.total, 1);
+    });
+
     test('names: what is refused creates no note', async (t) => {
       const { request } = await start(t);
       const unknown = await request('PUT', AT, { json: { ...NOTE, tag_ids: [7] } });
