@@ -5,7 +5,7 @@ import { escapeHtml } from './page.ts';
 export type Guide = Readonly<Record<'name' | 'title' | 'description', string>>;
 
 const DESCRIPTIONS = {
-  scripting: 'Notes from curl, an editor and cron.',
+  scripting: 'Notes from curl, an editor, cron and other programs.',
   options: 'Every option of the command, and its rules.',
   access: 'Keys, rate limits, proxies and browsers.',
   data: 'What requests contain, and when a write is safe.',

@@ -16,6 +16,8 @@ import { guide, sectionOf, textOf } from './documents.ts';
 
 const section = sectionOf(guide('scripting'), 'Bring notes from other programs');
 const blocks = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+const recipeOf = (name: string) =>
+  blocks.find((block) => block.endsWith(`>${name}.jsonl\n`)) ?? assert.fail(name);
 const hasJq = !spawnSync('jq', ['--version']).error;
 const SAMPLES = 'test/project/samples';
 
@@ -129,7 +131,7 @@ for (const [name, { from, to, notes, left }] of Object.entries(FORMATS)) {
     const { url, request } = await startService(t);
     const { cwd, run } = shellIn(t, 'sh', { TOKEN: 'secret' });
     cpSync(fileURLToPath(new URL(`${SAMPLES}/${from}`, root)), join(cwd, to), { recursive: true });
-    const recipe = blocks.find((block) => block.endsWith(`>${name}.jsonl\n`)) ?? '';
+    const recipe = recipeOf(name);
     const memos = name === 'memos' ? await startMemos(t) : '';
     assert.equal((await run(recipe.replace('https://memos.example.com', memos))).stderr, '');
     const send = (blocks[1] ?? '').replace('http://127.0.0.1:3000', url).replace('keep', name);
@@ -145,8 +147,28 @@ for (const [name, { from, to, notes, left }] of Object.entries(FORMATS)) {
   });
 }
 
+test('scripting: the recipe copies notes of another service as they are', async (t) => {
+  if (!hasJq) return skipLoudly(t, 'there is no jq here');
+  const [source, target] = [await startService(t), await startService(t)];
+  const lines = Array.from({ length: 101 }, (_, id) => `{"title":" ${id} ","body":"\\r\\nb"}`);
+  const headers = { 'content-type': 'application/x-ndjson' };
+  await source.request('POST', '/notes', { headers, body: lines.join('\n') });
+  const old = { created_at: '2020-01-01T00:00:00Z', updated_at: '2021-01-01T00:00:00Z' };
+  await source.request('PATCH', '/notes/101', { json: { tags: ['a', 'b'] } });
+  await source.request('POST', '/notes', { json: { title: '# a', body: ' \u2028b', ...old } });
+  const { run } = shellIn(t, 'sh');
+  const recipe = recipeOf('notes-server').replace('http://127.0.0.1:4000', source.url);
+  await run(`${recipe}./send-notes ${target.url} <notes-server.jsonl`);
+  const list = '/notes?include=times,tags&limit=100';
+  for (const page of [list, `${list}&after=100`])
+    assert.equal(
+      (await target.request('GET', page)).text,
+      (await source.request('GET', page)).text,
+    );
+});
+
 test('scripting: each recipe is tested', () => {
-  assert.equal(blocks.length, 2 + Object.keys(FORMATS).length);
+  assert.equal(blocks.length, 3 + Object.keys(FORMATS).length);
 });
 
 test('scripting: notes are sent in requests of at most 50 notes and a megabyte', async (t) => {
