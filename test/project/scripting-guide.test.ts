@@ -1,7 +1,7 @@
 // The guide to scripting: its tables hold, and its scripts work.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -51,18 +51,20 @@ for (const shell of ['sh', 'bash']) {
     const folder = temporaryFolder(t);
     const editor = join(folder, 'editor');
     const { id } = await post('# Milk\n\nOat');
-    const edit = (commands: string) => {
+    const edit = (commands: string, at = id) => {
       writeFileSync(editor, `#!/bin/sh\n${commands}`);
       chmodSync(editor, 0o755);
       const env = { PATH: process.env.PATH, HOME: folder, EDITOR: editor, TMPDIR: folder };
       const script = block.replaceAll('http://127.0.0.1:3000', url);
-      return promisify(execFile)(shell, ['-c', script, 'edit-note', String(id)], { env });
+      return promisify(execFile)(shell, ['-c', script, 'edit-note', String(at)], { env });
     };
     const read = async () => (await service.request('GET', `/notes/${id}`)).json;
     await edit('echo " milk" >>"$1"');
     assert.deepEqual(await read(), { id, title: 'Milk', body: 'Oat milk\n' });
     await edit('exit');
     await assert.rejects(edit('exit 1'), { code: 1 });
+    await assert.rejects(edit(`touch ${folder}/opened`, id + 1), { code: 1, stderr: /404/ });
+    assert.ok(!existsSync(join(folder, 'opened')));
     assert.deepEqual(await read(), { id, title: 'Milk', body: 'Oat milk\n' });
     const change = `curl -sX PATCH --json '{"body":"Soy"}' ${url}/notes/${id}; echo more >>"$1"`;
     const answered = await edit(change).catch((error) => error);

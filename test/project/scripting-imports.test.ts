@@ -40,7 +40,7 @@ const FORMATS: Record<string, { from: string; to: string; notes: unknown[][]; le
         '2021-05-02T09:00:00.000Z',
       ],
       ['Call Ann', '\n## Call Ann\nabout the garden', [], '2020-01-01T00:00:00.000Z'],
-      ['Buy stamps', 'Buy stamps', [], '2020-01-01T00:00:00.000Z', '2020-01-01T00:00:01.000Z'],
+      ['Buy stamps', 'Buy stamps', [], '2020-01-01T00:00:01.000Z'],
     ],
   },
   simplenote: {
@@ -178,15 +178,23 @@ test('scripting: notes are sent in requests of at most 50 notes and a megabyte',
   const long = '😀'.repeat(100_000);
   const notes: object[] = Array.from({ length: 51 }, (_, id) => ({ title: `${id}`, body: 'b' }));
   notes.push(...[1, 2, 3].map((id) => ({ title: `long ${id}`, body: long })));
-  notes.push({ title: 'x'.repeat(501), body: 'b' }, { title: 'too long', body: `${long}x` });
+  const line = 'x'.repeat(501);
+  notes.push({ title: line, body: 'b' }, { body: line }, { body: '#' });
+  notes.push({ title: 'too long', body: `${long}x` });
   writeFileSync(join(cwd, 'a.jsonl'), notes.map((note) => JSON.stringify(note)).join('\n'));
   const { stdout, stderr } = await run(`./send-notes ${url} <a.jsonl`);
-  assert.match(stdout, /^50 notes stored\n3 notes stored\n2 notes stored\n$/);
+  assert.match(stdout, /^50 notes stored\n3 notes stored\n4 notes stored\n$/);
   assert.equal(stderr, '["DEBUG:","left out, too long: too long"]\n');
-  const { json } = await request('GET', '/notes?order=-id&limit=1');
-  assert.equal(json.total, 55);
-  assert.equal(json.items[0].title, 'x'.repeat(500));
-  assert.equal(json.items[0].body, `${'x'.repeat(501)}\n\nb`);
+  const { json } = await request('GET', '/notes?order=-id&limit=3');
+  assert.equal(json.total, 57);
+  assert.deepEqual(
+    json.items.map(({ title, body }: Stored) => [title, body]),
+    [
+      ['Untitled', '#'],
+      ['x'.repeat(500), line],
+      ['x'.repeat(500), `${line}\n\nb`],
+    ],
+  );
 });
 
 test('scripting: sending notes stops at a request that fails, and can be repeated', async (t) => {
