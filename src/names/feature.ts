@@ -94,11 +94,12 @@ class NamedNotes {
       const id = await this.#find(name, isFirst);
       if (id === undefined && input.headers['if-match'] !== undefined) throw noMatch(name);
       try {
-        const changed = id === undefined ? undefined : await change(atId(input, id));
-        if (id !== undefined && changed) return written(changed, id);
-        if (id !== undefined) continue;
-        const body = { ...newNote(), name };
-        return await this.#notes.create({ ...input, parameters: {}, body }, keyPath);
+        if (id === undefined) {
+          const body = { ...newNote(), name };
+          return await this.#notes.create({ ...input, parameters: {}, body }, keyPath);
+        }
+        const changed = await change(atId(input, id));
+        if (changed) return written(changed, id);
       } catch (error) {
         if (error !== NAME_TAKEN && !isNotFound(error)) throw error;
       }

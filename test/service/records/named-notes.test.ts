@@ -102,7 +102,8 @@ for (const [engine, start] of Object.entries({ file: startService, rqlite: start
         assert.deepEqual([made.status, made.json.id], [201, id]);
         assert.equal((await request('GET', AT)).json.id, id);
         assert.equal((await request('DELETE', id === 2 ? AT : `/notes/${id}`)).status, 204);
-        assert.equal((await request('GET', AT)).status, 404);
+        const { status, json } = await request('GET', AT);
+        assert.deepEqual([status, json.detail], [404, 'No note is named backup.']);
       }
     });
 
