@@ -75,18 +75,22 @@ for (const shell of ['sh', 'bash']) {
   });
 }
 
-test('scripting: the script appends lines', async () => {
-  const { id } = await post('log');
-  const [, block = ''] = /```sh\n([^`]*)```/.exec(sectionOf(text, 'Append to a note')) ?? [];
-  const script = block.replace('http://127.0.0.1:3000/notes/2', `${url}/notes/${id}`);
-  for (const [shell, line] of [
-    ['sh', '312 files'],
-    ['bash', '315\\n%s'],
-  ] as const)
-    await promisify(execFile)(shell, ['-c', script, 'log-line', line]);
-  const { body } = (await service.request('GET', `/notes/${id}`)).json;
-  const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
-  assert.equal(body.replace(time, 'TIME'), 'log\nTIME 312 files\nTIME 315\\n%s\n');
+test('scripting: the script keeps a log in the note of the month', async (t) => {
+  const [, block = ''] = /```sh\n([^`]*)```/.exec(sectionOf(text, 'Keep a log')) ?? [];
+  const script = block.replace('http://127.0.0.1:3000', url);
+  const append = (shell: string, line: string, commands = script) =>
+    promisify(execFile)(shell, ['-c', commands, 'log-line', line], {
+      env: { PATH: process.env.PATH, HOME: temporaryFolder(t) },
+    });
+  await append('sh', '312 files');
+  await append('bash', '315\\n%s');
+  const { items } = (await service.request('GET', '/notes?named=true&include=name')).json;
+  const times = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
+  const logged = items.map(({ body }: { body: string }) => body).join('');
+  assert.equal(logged.replace(times, 'TIME'), 'TIME 312 files\nTIME 315\\n%s\n');
+  assert.match(items[0].name, /^log\.\d{4}-\d\d$/);
+  const failing = script.replace('--retry 5', '--retry 0').replace('/append', '/prepend');
+  await assert.rejects(append('sh', 'x', failing), { code: 22, stderr: /error: 404/ });
 });
 
 for (const shell of ['sh', 'bash']) {
