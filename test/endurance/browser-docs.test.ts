@@ -45,7 +45,7 @@ test('docs page: every operation succeeds with its prefilled values', { skip }, 
   const byDepth = (one: { path: string }, other: { path: string }) =>
     other.path.length - one.path.length;
   const deletes = OPERATIONS.filter(isDelete).sort(byDepth);
-  const creates = OPERATIONS.filter(({ operationId }) => operationId.startsWith('create'));
+  const creates = OPERATIONS.filter(({ operationId }) => /^create|^putNamed/.test(operationId));
   const others = OPERATIONS.filter((each) => !isDelete(each) && !creates.includes(each)).filter(
     // This service has no keys.
     ({ operationId }) => operationId !== 'getKey',

@@ -238,7 +238,8 @@ export function adjustments({ React }) {
     const { getJsonSampleSchema } = jsonSchema202012;
     jsonSchema202012.getJsonSampleSchema = (schema, config, type, example) => {
       const sample = getJsonSampleSchema(schema, config, type, example);
-      if (type !== LINES) return sample;
+      // An export is described as a text, whose example has lines.
+      if (type !== LINES || schema.type === 'string') return sample;
       return JSON.parse(sample)
         .map((each) => JSON.stringify(each))
         .join('\n');
