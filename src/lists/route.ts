@@ -139,9 +139,9 @@ class Lists {
 }
 
 function replyWith({ tag, text, large, link }: ListText, { headers }: ListInput): Reply {
-  const state = [...stateHeaders(tag), 'vary', 'accept'];
-  if (checkRead(headers, tag)) return { status: 304, headers: state };
-  const all = [...state, ...link];
+  const known = checkRead(headers, tag, 'vary', 'accept');
+  if (known) return known;
+  const all = [...stateHeaders(tag), 'vary', 'accept', ...link];
   const reply = jsonReply(200, text ?? large ?? '', all);
   const isLines = tag.endsWith(LINES_ENDING);
   return isLines ? { ...reply, headers: ['content-type', JSON_LINES, ...all] } : reply;

@@ -2,7 +2,6 @@
 import type { RequestHeaders } from '../contract/endpoint.ts';
 import { type EntityTag, matchesStrongly, matchesWeakly } from '../http/body/entity-tags.ts';
 import { Problem } from '../http/problem.ts';
-import type { Reply } from '../http/reply.ts';
 import { type Condition, isNoneOf, isOneOf, NEVER } from './condition.ts';
 
 /** The form of the tags of this service; no other tag can match. */
@@ -46,22 +45,23 @@ export function knownCondition(
   return isOneOf(texts.filter((text) => TAG.test(text)));
 }
 
-/** Returns a 304 if the client knows the state, else undefined. Throws 412. */
-export function checkRead(headers: RequestHeaders, tag: string): Reply | undefined {
+/** Returns a 304 if the client knows the state, else undefined. Throws 412. Both have `vary`. */
+export function checkRead(headers: RequestHeaders, tag: string, ...vary: string[]) {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
-  if (match && !matchesStrongly(match, tag)) throw preconditionFailed(tag, headers);
+  if (match && !matchesStrongly(match, tag)) throw preconditionFailed(tag, headers, ...vary);
   const isKnown = noneMatch && matchesWeakly(noneMatch, tag);
-  return isKnown ? { status: 304, headers: stateHeaders(tag) } : undefined;
+  return isKnown ? { status: 304, headers: [...stateHeaders(tag), ...vary] } : undefined;
 }
 
 /** Returns the 412 for a record or list with this entity tag. */
-export function preconditionFailed(tag: string, { 'if-match': match }: RequestHeaders): Problem {
+export function preconditionFailed(tag: string, headers: RequestHeaders, ...vary: string[]) {
+  const { 'if-match': match } = headers;
   const isSpoilt = ({ text, isWeak }: EntityTag) => isWeak || COMPRESSED.test(text);
   const detail =
     Array.isArray(match) && !matchesStrongly(match, tag) && match.some(isSpoilt)
       ? SPOILT
       : 'The record or list is not in the state that if-match or if-none-match requires.';
-  return new Problem('precondition-failed', detail, { headers: ['etag', `"${tag}"`] });
+  return new Problem('precondition-failed', detail, { headers: ['etag', `"${tag}"`, ...vary] });
 }
 
 function textsOf(tags: readonly EntityTag[]): string[] {

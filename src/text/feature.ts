@@ -40,7 +40,8 @@ function textsOf(
       const type = preferredType(call.headers.accept, TYPES);
       const tag = type === undefined ? recordTag : `${recordTag}${ENDINGS[type]}`;
       const state = [...stateHeaders(tag), 'vary', 'accept'];
-      if (checkRead(headers, tag)) return { status: 304, headers: state };
+      const known = checkRead(headers, tag, 'vary', 'accept');
+      if (known) return known;
       if (type === undefined) return jsonReply(200, text, state);
       const write = type === 'text/markdown' ? writeMarkdown : plainTextOf;
       const body = write(JSON.parse(text));
