@@ -8,7 +8,7 @@ import type { Texts } from '../records/route.ts';
 import { comments } from '../resources/comments.ts';
 import { notes } from '../resources/notes.ts';
 import type { Members, Resource } from '../resources/resource.ts';
-import { markdownOf, plainTextOf } from './markdown.ts';
+import { bodyInMarkdown, markdownOf } from './markdown.ts';
 import { noteIn } from './members.ts';
 
 /** The media types of texts, and what follows the tag of a record in that of its text. */
@@ -19,7 +19,7 @@ const TYPES = Object.keys(ENDINGS);
 export function texts(): ReadonlyMap<Resource, Texts> {
   return new Map([
     [notes, textsOf(readNote, markdownOf)],
-    [comments, textsOf((body) => ({ body }), plainTextOf)],
+    [comments, textsOf((body) => ({ body }), bodyInMarkdown)],
   ]);
 }
 
@@ -43,8 +43,8 @@ function textsOf(
       const known = checkRead(headers, tag, 'vary', 'accept');
       if (known) return known;
       if (type === undefined) return jsonReply(200, text, state);
-      const write = type === 'text/markdown' ? writeMarkdown : plainTextOf;
-      const body = write(JSON.parse(text));
+      const record = JSON.parse(text);
+      const body = type === 'text/markdown' ? writeMarkdown(record) : String(record.body);
       return { status: 200, headers: ['content-type', `${type}; charset=utf-8`, ...state], body };
     },
   };

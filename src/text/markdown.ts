@@ -6,8 +6,8 @@ export function markdownOf({ title, body }: Members): string {
   return `# ${String(title).replace(/\r\n|\r|\n/g, ' ')}\n\n${body}`;
 }
 
-/** Returns the body as a text. Readers drop a byte order mark at its start, so it needs another. */
-export function plainTextOf({ body }: Members): string {
+/** Returns a body in Markdown: readers drop a byte order mark at its start, so it needs another. */
+export function bodyInMarkdown({ body }: Members): string {
   const text = String(body);
   return text.startsWith('\ufeff') ? `\ufeff${text}` : text;
 }

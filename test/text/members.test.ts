@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { MAX_TITLE_LENGTH } from '../../src/contract/generated.js';
-import { markdownOf, plainTextOf } from '../../src/text/markdown.ts';
+import { bodyInMarkdown, markdownOf } from '../../src/text/markdown.ts';
 import { noteIn } from '../../src/text/members.ts';
 import { anyText, filledText } from './texts.ts';
 
@@ -117,10 +117,10 @@ test('texts: every text that is not blank is a note, and stays it in Markdown', 
   );
 });
 
-test('texts: a byte order mark at the start of a body is doubled, because readers drop one', () => {
+test('texts: in Markdown, a comment begins with a second byte order mark: readers drop one', () => {
   fc.assert(
     fc.property(anyText, (body) => {
-      assert.equal(new TextDecoder().decode(Buffer.from(plainTextOf({ body }))), body);
+      assert.equal(new TextDecoder().decode(Buffer.from(bodyInMarkdown({ body }))), body);
     }),
   );
 });
