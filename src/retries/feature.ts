@@ -19,7 +19,7 @@ export const FORGET_KEYS = `
   DELETE FROM ${ANSWERS} WHERE answered_at <= (${NOW}) - ${KEPT_MS}
     OR position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS}`;
 
-const REUSED = 'This idempotency key was used before, with a different body.';
+const REUSED = 'This idempotency key was used before, for a different request.';
 const REPLAYED = ['idempotent-replayed', 'true'];
 
 /** The clock of the keys: they outlive a clock that is set forward. */
@@ -53,12 +53,14 @@ export function requestKeys(resource: Resource): WritePart {
 }
 
 /** Returns what a request to `path` gives to a write by its key. */
-export function readKey({ headers, call }: RecordInput, path?: string): Given {
+export function readKey({ headers, call, parameters }: RecordInput, path?: string): Given {
   // Without the base path: a new --base-url must not turn a repetition into a first request.
   const scope = [call.key?.digest ?? '', path, headers['idempotency-key']];
   const key = hash('sha256', JSON.stringify(scope), 'base64url');
   const content = createHash('sha256').update(call.format).update(call.bytes).digest('base64url');
-  return keyGiven(key, content + (call.query && hash('sha256', call.query, 'base64url')));
+  // The same values can be written in several ways.
+  const values = call.query && hash('sha256', JSON.stringify(parameters), 'base64url');
+  return keyGiven(key, content + values);
 }
 
 /** Returns what a request gives to a write by its key and the fingerprint of its content. */

@@ -173,24 +173,27 @@ test('texts: other operations do not take them', async () => {
       assert.equal((await service.request(method, path, asText('x', type))).status, 415);
 });
 
-test('texts: a key stands for the text, its type, and both parameters', async () => {
+test('texts: a key is for the text, its type, and the values of both parameters', async () => {
   const send = (body: string, type: string, query = '', path = '/notes') =>
     service.request('POST', `${path}${query}`, asText(body, type, { 'idempotency-key': 'once' }));
-  const first = await send('Milk', 'text/plain', '?title=a&tags=b');
-  const again = await send('Milk', 'text/plain; charset=utf-8', '?title=a&tags=b');
-  assert.equal(again.headers['idempotent-replayed'], 'true');
-  assert.deepEqual([again.status, again.json], [201, first.json]);
+  const first = await send('Milk', 'text/plain', '?title=a+b&tags=x,y');
+  for (const query of ['?title=a%20b&tags=x,y', '?tags=x&title=a+b&tags=%79']) {
+    const again = await send('Milk', 'text/plain; charset=utf-8', query);
+    assert.equal(again.headers['idempotent-replayed'], 'true', query);
+    assert.deepEqual([again.status, again.json], [201, first.json]);
+  }
   for (const [body, type, query] of [
-    ['Milk ', 'text/plain', '?title=a&tags=b'],
-    ['Milk', 'text/markdown', '?title=a&tags=b'],
-    ['Milk', 'text/plain', '?title=c&tags=b'],
-    ['Milk', 'text/plain', '?title=a&tags=c'],
-    ['Milk', 'text/plain', '?title=a'],
+    ['Milk ', 'text/plain', '?title=a+b&tags=x,y'],
+    ['Milk', 'text/markdown', '?title=a+b&tags=x,y'],
+    ['Milk', 'text/plain', '?title=c&tags=x,y'],
+    ['Milk', 'text/plain', '?title=a+b&tags=y,x'],
+    ['Milk', 'text/plain', '?title=a+b'],
     ['Milk', 'text/plain', ''],
-    ['{"title":"a","body":"Milk"}', 'application/json', ''],
+    ['{"title":"a b","body":"Milk"}', 'application/json', ''],
   ] as const) {
     const { status, json } = await send(body, type, query);
     assert.deepEqual([status, json.type.split('/').at(-1)], [422, 'idempotency-key-reused'], query);
+    assert.equal(json.detail, 'This idempotency key was used before, for a different request.');
   }
   const comment = await send('Milk', 'text/plain', '', '/notes/1/comments');
   assert.equal(comment.headers['idempotent-replayed'], undefined);
