@@ -11,6 +11,7 @@ import { parseTime } from '../time.ts';
 /** Other times cannot be written in RFC 3339 in UTC. */
 const MIN_MS = Date.parse('0000-01-01T00:00:00Z');
 const MAX_MS = Date.parse('9999-12-31T23:59:59.999Z');
+const OUTSIDE = 'must lie in the years 0000 to 9999 (UTC)';
 
 /** The part of given times in creations. */
 const GIVEN_TIMES: WritePart = {
@@ -21,10 +22,11 @@ const GIVEN_TIMES: WritePart = {
       const at = format === 'lines' ? `/${row}` : '';
       const created = timeIn(body.created_at ?? body.updated_at);
       const updated = timeIn(body.updated_at ?? body.created_at);
+      const before = violations.length;
       for (const [name, ms] of Object.entries({ created_at: created, updated_at: updated }))
         if (ms !== null && (ms < MIN_MS || ms > MAX_MS) && body[name])
-          violations.push(violationAt(`${at}/${name}`, 'format', 'must be in 0000 to 9999 in UTC'));
-      if (Number(updated) < Number(created))
+          violations.push(violationAt(`${at}/${name}`, 'format', OUTSIDE));
+      if (violations.length === before && Number(updated) < Number(created))
         violations.push(
           violationAt(`${at}/updated_at`, 'minimum', 'must not be before created_at'),
         );
