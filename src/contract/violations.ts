@@ -64,13 +64,24 @@ export function findViolations(body: BodyValidators, value: unknown, isJson = tr
 
 /** Returns the violations of the value of a parameter, which its validator has just refused. */
 export function violationsOf(parameter: Parameter, value: unknown): Violation[] {
-  const { name: field, in: place, rule, validate } = parameter;
-  return onePerFault(validate.errors ?? []).map((error) => {
+  const { name: field, in: place, rule, hasCommas, validate } = parameter;
+  const violations = onePerFault(validate.errors ?? []).map((error): [string, Violation] => {
     const item = Array.isArray(value) ? value[Number(error.instancePath.slice(1))] : undefined;
     const { allowedValues: names } = error.params;
     const hint = Array.isArray(names) && typeof item === 'string' ? suggestion(item, names) : '';
-    return { field, in: place, code: error.keyword, detail: `${describeRule(error, rule)}${hint}` };
+    const isOfItem = hasCommas && error.instancePath !== '';
+    const detail = `${(isOfItem ? ofItems : String)(describeRule(error, rule))}${hint}`;
+    return [detail, { field, in: place, code: error.keyword, detail }];
   });
+  // Several items may violate one rule.
+  return [...new Map(violations).values()];
+}
+
+/** Returns the rule for the items of a parameter, such as the names in `tags=a,b`. */
+function ofItems(rule: string): string {
+  return rule
+    .replace('must not be', 'must have no item that is')
+    .replace('must have at', 'must each have at');
 }
 
 /** Drops the other errors of a value that is empty or of the wrong type. */
@@ -121,7 +132,8 @@ const RULES: Readonly<Record<string, (params: SchemaError['params']) => string>>
   minItems: ({ limit }) => `must have at least ${limit} item${limit === 1 ? '' : 's'}`,
   maxItems: ({ limit }) => `must have at most ${limit} items`,
   uniqueItems: () => 'must not contain an item twice',
-  enum: ({ allowedValues }) => `must be one of ${JSON.stringify(allowedValues).slice(1, -1)}`,
+  enum: ({ allowedValues: all }) =>
+    `must be ${[all].flat().length > 1 ? 'one of ' : ''}${JSON.stringify(all).slice(1, -1)}`,
   format: () => 'must be valid Unicode, without lone surrogates',
 };
 

@@ -31,7 +31,7 @@ function textsOf(
     readBody({ format, body }, parameters, violations) {
       if (isText(format)) return readText(String(body), parameters);
       for (const field of ['title', 'tags']) {
-        const detail = 'is for a text; in JSON, it is a member of the body';
+        const detail = 'belongs to a text; in JSON, send it as a member of the body';
         if (field in parameters) violations.push({ field, in: 'query', code: 'unknown', detail });
       }
       return body;

@@ -109,6 +109,19 @@ test('texts: a violation has no pointer, and each is reported once', async () =>
   }
 });
 
+test('texts: a rule for each tag is named once, and as such', async () => {
+  for (const [tags, detail] of [
+    ['a,,b', 'tags must have no item that is empty.'],
+    [',', 'tags must have no item that is empty; tags must not contain an item twice.'],
+    ['%20,a', 'tags must have no item that is blank.'],
+    [`${'a'.repeat(201)},${'b'.repeat(201)}`, 'tags must each have at most 200 characters.'],
+    ['a,a', 'tags must not contain an item twice.'],
+  ]) {
+    const { status, json } = await service.request('POST', `/notes?tags=${tags}`, asText('x'));
+    assert.deepEqual([status, json.detail], [422, detail]);
+  }
+});
+
 test('texts: title and tags are 422 beside JSON, of one record and of lines', async () => {
   const note = '{"title":"a","body":"b"}';
   for (const [method, path, type] of [
@@ -119,15 +132,21 @@ test('texts: title and tags are 422 beside JSON, of one record and of lines', as
     const { status, json } = await service.request(method, path, asText(note, type));
     assert.equal(status, 422);
     assert.deepEqual(violationsOf(json), ['title query unknown', 'tags query unknown']);
-    assert.match(json.detail, /^title is for a text; in JSON, it is a member of the body;/);
+    assert.match(
+      json.detail,
+      /^title belongs to a text; in JSON, send it as a member of the body;/,
+    );
   }
 });
 
 test('texts: another charset is 415, and bytes that are not UTF-8 are 400', async () => {
   for (const [method, path] of OPERATIONS) {
     for (const type of ['text/plain; charset=iso-8859-1', 'text/markdown;charset=', 'text/html']) {
-      const { status, headers } = await service.request(method, path, asText('x', type));
+      const { status, json, headers } = await service.request(method, path, asText('x', type));
       assert.equal(status, 415, type);
+      const reason = type.includes('iso') ? ', not in iso-8859-1' : '';
+      const start = `The body must be JSON or a text, in UTF-8${reason}: send `;
+      assert.equal(json.detail.slice(0, start.length), start);
       assert.match(String(headers.accept), /text\/markdown, text\/plain$/);
     }
     const bad = Buffer.concat([Buffer.from('Milk\nOat '), Buffer.from([0xe4, 0x6d])]);
