@@ -197,13 +197,57 @@ test('scripting: notes are sent in requests of at most 50 notes and a megabyte',
   );
 });
 
+test('scripting: what the service would refuse is cut or left out, with a message', async (t) => {
+  if (!hasJq) return skipLoudly(t, 'there is no jq here');
+  const keys = join(temporaryFolder(t), 'keys');
+  writeFileSync(keys, 'k\n', { mode: 0o600 });
+  const { url, request } = await startService(t, { apiKeysFile: keys });
+  const { cwd, run } = shellIn(t, 'sh');
+  writeFileSync(join(cwd, '.netrc'), 'machine 127.0.0.1 login notes password k\n');
+  const long = 'x'.repeat(201);
+  const names = Array.from({ length: 101 }, (_, at) => `${100 + at}`);
+  const notes = [
+    { title: '\ufeff', body: ' \ufeff', created_at: 'May' },
+    { title: '\ufeff', body: '\ufeffa \ufeff\nb' },
+    { title: 'b', body: '\ufeff', tags: [long, `${long}y`, '\ufeff', '\ufeffa'] },
+    { title: 'c', body: 'c', tags: names },
+  ];
+  writeFileSync(join(cwd, 'a.jsonl'), notes.map((note) => JSON.stringify(note)).join('\n'));
+  const { stdout, stderr } = await run(`./send-notes ${url} <a.jsonl`);
+  assert.equal(stdout, '3 notes stored\n');
+  const messages = stderr.trim().split('\n');
+  assert.deepEqual(
+    messages.map((line) => JSON.parse(line)[1]),
+    [
+      'left out, without text: May',
+      `cut after 200 characters, tag: ${long}`,
+      `cut after 200 characters, tag: ${long}y`,
+      'left out, tags 200 of: c',
+    ],
+  );
+  const headers = { authorization: 'Bearer k' };
+  const { items } = (await request('GET', '/notes?include=tags', { headers })).json;
+  assert.deepEqual(
+    items.map(({ title, body, tags }: Stored) => [title, body, tags]),
+    [
+      ['a', '\ufeffa \ufeff\nb', []],
+      ['b', 'b', ['a', long.slice(1)]],
+      ['c', 'c', names.slice(0, 100)],
+    ],
+  );
+});
+
 test('scripting: sending notes stops at a request that fails, and can be repeated', async (t) => {
   if (!hasJq) return skipLoudly(t, 'there is no jq here');
   const { url, request } = await startService(t);
   const { cwd, run } = shellIn(t, 'bash');
-  const lines = [...Array(51).fill('{"body":"b"}'), '{"body":"b","created_at":"May"}'];
+  const lines = [...Array(51).fill('{"body":"b"}'), '{"title":"\\\\n","created_at":"May"}'];
   writeFileSync(join(cwd, 'a.jsonl'), lines.join('\n'));
-  const fault = { code: 1, stdout: '50 notes stored\n', stderr: /422\n.*"#\/1\/created_at"/ };
+  const fault = {
+    code: 1,
+    stdout: '50 notes stored\n',
+    stderr: /422\n.*"#\/1\/.*\nrefused: \\n\n$/,
+  };
   await assert.rejects(run(`./send-notes ${url} <a.jsonl`), fault);
   // What was stored is not stored again.
   await assert.rejects(run(`./send-notes ${url} <a.jsonl`), fault);
