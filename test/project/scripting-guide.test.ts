@@ -15,9 +15,9 @@ const service = await startService({ after });
 const { url } = service;
 const text = guide('scripting');
 
-async function post(body: string) {
-  const parts = { body, headers: { 'content-type': 'text/markdown' } };
-  return (await service.request('POST', '/notes', parts)).json;
+async function post(body: string, query = '', type = 'text/markdown') {
+  const parts = { body, headers: { 'content-type': type } };
+  return (await service.request('POST', `/notes${query}`, parts)).json;
 }
 
 test('scripting: the table of titles and bodies holds', async () => {
@@ -27,8 +27,12 @@ test('scripting: the table of titles and bodies holds', async () => {
     const [sent = '', title = '', body = sent] = row
       .flatMap(codeIn)
       .map((code) => JSON.parse(`"${code}"`));
-    const note = await post(sent);
-    assert.deepEqual([note.title, note.body], [title, body]);
+    for (const type of ['text/markdown', 'text/plain'])
+      for (const query of ['', '?tags=a']) {
+        const note = await post(sent, query, type);
+        assert.deepEqual([note.title, note.body], [title, body]);
+      }
+    assert.equal((await post(sent, '?title=a')).body, sent);
   }
 });
 
