@@ -3,6 +3,7 @@ import { keysOf, type Relation, rowColumnsOf } from './resources/resource.ts';
 import { RELATIONS } from './resources/resources.ts';
 import type { Source, Statement } from './storage/database.ts';
 import { CHANGE_COLUMNS } from './storage/numbers.ts';
+import { namesCreatedBy, storedSchema } from './storage/schema/migrations.ts';
 
 /** The limits of a page; its last record may exceed `bytes`. */
 const PAGE = { records: 2_048, bytes: 1_048_576 };
@@ -80,9 +81,18 @@ export function insertionInto(table: string, columns: readonly string[], rows: R
   };
 }
 
-/** Counts the rows of each relation, in the order of RELATIONS. */
-export async function countsOf({ read }: Source): Promise<NumbersByTable> {
-  const counts = RELATIONS.map(({ table }) => `(SELECT count(*) FROM ${table}) AS ${table}`);
+/** Resolves with the relations that a database has: its schema may be older. */
+export async function relationsIn({ read }: Source): Promise<readonly Relation[]> {
+  const { version } = await storedSchema(read);
+  const created = namesCreatedBy(version);
+  return RELATIONS.filter(({ table }) => created.includes(table));
+}
+
+/** Counts the rows of each relation that a database has. */
+export async function countsOf(source: Source): Promise<NumbersByTable> {
+  const { read } = source;
+  const relations = await relationsIn(source);
+  const counts = relations.map(({ table }) => `(SELECT count(*) FROM ${table}) AS ${table}`);
   const [row] = await read({ sql: `SELECT ${counts.join(', ')}` });
   return { ...row } as NumbersByTable;
 }

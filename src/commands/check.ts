@@ -1,4 +1,6 @@
 // The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
+
+import { relationsIn } from '../pages.ts';
 import {
   BLOCK_BITS,
   keysOf,
@@ -11,12 +13,12 @@ import { RELATIONS } from '../resources/resources.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
 import {
+  namesCreatedBy,
   SCHEMA_VERSION,
   type StoredSchema,
   storedSchema,
   UNFINISHED_IMPORT,
 } from '../storage/schema/migrations.ts';
-import { STEPS } from '../storage/schema/steps.ts';
 import { isAtRest, openToInspect } from './existing.ts';
 import { INDEXES } from './indexes.ts';
 
@@ -48,7 +50,8 @@ async function inspect(path: string, withWords: boolean): Promise<string[]> {
     // Not at once: above a limit of 1, SQLite may fail on unreadable data and report no fault.
     if (damage.length > 0)
       faults.push(...(await findFaults(source, `PRAGMA integrity_check(${MAX_FAULTS})`)));
-    for (const sql of soundnessQueries()) faults.push(...(await findFaults(source, sql)));
+    for (const sql of soundnessQueries(await relationsIn(source)))
+      faults.push(...(await findFaults(source, sql)));
     // The next start may have the notes of an older version indexed again.
     if (withWords && damage.length === 0 && schema.version === SCHEMA_VERSION)
       faults.push(...(await findIndexFaults(source)));
@@ -61,10 +64,7 @@ async function inspect(path: string, withWords: boolean): Promise<string[]> {
 
 /** Returns the names that the schema lacks although its version has them. */
 export function namesMissingIn({ version, names }: StoredSchema): string[] {
-  const created = STEPS.slice(0, version).flatMap((step) => [
-    ...step.matchAll(/^CREATE [A-Z ]+ (\w+)/gm),
-  ]);
-  return created.map(([, name = '']) => name).filter((name) => !names.has(name));
+  return namesCreatedBy(version).filter((name) => !names.has(name));
 }
 
 /** Resolves with the lines that a check of SQLite or of this program reports. */

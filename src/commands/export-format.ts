@@ -26,7 +26,9 @@ export interface RecordLine {
 
 type LineValue = Readonly<Record<string, unknown>>;
 
-const VERSION = 2;
+/** Version 2 had no names. */
+const OLDEST_VERSION = 2;
+const VERSION = 3;
 const HEAD = 'notes-server';
 const END = 'end';
 
@@ -62,9 +64,11 @@ export function readLine(line: Buffer): LineValue {
 /** Returns the content of the first line. Throws if it is malformed. */
 export function readHead({ type, version, counts, last_ids: lastIds }: LineValue): Head {
   if (type !== HEAD) throw new Error('it is not an export of notes-server');
-  if (version !== VERSION) {
+  if (version !== VERSION && version !== OLDEST_VERSION) {
     const found = typeof version === 'number' ? version : 'not a number';
-    throw new Error(`its version is ${found}; this program reads version ${VERSION}`);
+    throw new Error(
+      `its version is ${found}; this program reads versions ${OLDEST_VERSION} and ${VERSION}`,
+    );
   }
   return {
     counts: numbersByName('counts', counts, TABLES),

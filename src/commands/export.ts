@@ -1,9 +1,17 @@
 // Exports: all records as JSON lines. The command `export` writes them to a file or to the output.
 import type { StorageOptions } from '../open.ts';
-import { countsOf, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from '../pages.ts';
+import {
+  countsOf,
+  isOnPage,
+  lastIdsOf,
+  type NumbersByTable,
+  pagesOf,
+  relationsIn,
+  totalOf,
+} from '../pages.ts';
 import { membersSql, ownMembers } from '../records/members.ts';
 import { keysOf, type Relation, typeOf } from '../resources/resource.ts';
-import { RELATIONS, RESOURCES } from '../resources/resources.ts';
+import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { timeSql } from '../storage/numbers.ts';
 import { endLine, headLine } from './export-format.ts';
@@ -58,7 +66,7 @@ async function* exportTexts(source: Source) {
   const total = totalOf(counts);
   let done = 0;
   yield { text: headLine({ counts, lastIds: await lastIdsOf(source) }), counts, done };
-  for (const relation of RELATIONS) {
+  for (const relation of await relationsIn(source)) {
     for await (const { lines, count } of recordLines(source, relation)) {
       done += count;
       yield { text: lines, counts, done };

@@ -1,7 +1,6 @@
 // The command `check --repair`: rebuilds the search indexes and block counters from the records.
-import { pagesOf, rowsOn } from '../pages.ts';
+import { pagesOf, relationsIn, rowsOn } from '../pages.ts';
 import { BLOCK_BITS, type Relation } from '../resources/resource.ts';
-import { RELATIONS } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { storedSchema } from '../storage/schema/migrations.ts';
 import { reasonOf } from '../storage/sqlite/unusable.ts';
@@ -16,8 +15,9 @@ export async function repairFile(path: string): Promise<string[]> {
     const [missing] = namesMissingIn(await storedSchema(file.read));
     if (missing !== undefined)
       throw new Error(`the schema has no ${missing}; export the records and import them elsewhere`);
+    const relations = await relationsIn(file);
     await inTransaction(file, () => rebuildIndexes(file));
-    await inTransaction(file, () => runAll(file, RELATIONS.flatMap(rebuildCounters)));
+    await inTransaction(file, () => runAll(file, relations.flatMap(rebuildCounters)));
     return ['rebuilt the search index', 'rebuilt the counts'];
   } catch (error) {
     throw new DatabaseUnusable(`cannot repair ${path}: ${reasonOf(path, error)}`, { cause: error });

@@ -1,7 +1,6 @@
 // The command `check` for a cluster: compares the data of the nodes with each other.
-import { isOnPage, LOWEST, pagesOf, type RowRange } from '../pages.ts';
+import { isOnPage, LOWEST, pagesOf, type RowRange, relationsIn } from '../pages.ts';
 import { keysOf, type Relation, rowColumnsOf, typeOf } from '../resources/resource.ts';
-import { RELATIONS } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGE_COLUMNS } from '../storage/numbers.ts';
 import { Batches, REMEDY, type Standing, type Standings } from './batches.ts';
@@ -33,7 +32,8 @@ export async function checkNodes(address: ClusterAddress): Promise<string[]> {
   });
   const faults = nodes.flatMap(({ url, fault }) => (fault ? [`${url} ${fault}`] : []));
   const present = nodes.filter((_, place) => standings[place]);
-  for (const relation of RELATIONS)
+  const model = present.find(({ fault }) => !fault) ?? present[0];
+  for (const relation of model ? await relationsIn(model) : [])
     for await (const bounds of commonPages(present, relation)) {
       faults.push(...(await comparePage(cluster, present, relation, bounds)));
       if (faults.length >= MAX_FAULTS) return faults.slice(0, MAX_FAULTS);

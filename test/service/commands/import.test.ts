@@ -81,12 +81,12 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   'a blank line at the start': [`\n${WHOLE}`, 'line 1: it is empty; a JSON text is expected.'],
   'another file': ['{"a":1}\n', 'line 1: it is not an export of notes-server'],
   'another version': [
-    changed('"version":2', '"version":3'),
-    'line 1: its version is 3; this program reads version 2',
+    changed('"version":3', '"version":4'),
+    'line 1: its version is 4; this program reads versions 2 and 3',
   ],
   'a version that is a text': [
-    changed('"version":2', `"version":"${'9'.repeat(5_000)}"`),
-    'line 1: its version is not a number; this program reads version 2',
+    changed('"version":3', `"version":"${'9'.repeat(5_000)}"`),
+    'line 1: its version is not a number; this program reads versions 2 and 3',
   ],
   'wrong counts': [
     changed('"notes":2', '"notes":-2'),

@@ -1,0 +1,34 @@
+// The commands work on databases and backups of each older version of the schema.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { migrate } from '../../src/storage/schema/migrations.ts';
+import { STEPS } from '../../src/storage/schema/steps.ts';
+import { change, newFile, openEmpty } from '../support/databases.ts';
+import { exported, runInProcess } from '../support/in-process-command.ts';
+
+for (let version = 1; version <= STEPS.length; version += 1) {
+  test(`older schemas: every command works on version ${version}`, async (t) => {
+    const path = newFile(t);
+    const database = await openEmpty(t, path);
+    await migrate(database, STEPS.slice(0, version));
+    await change(database, `INSERT INTO notes (title, body) VALUES ('a', 'b')`);
+    await change(database, `INSERT INTO tags (name) VALUES ('c')`);
+    await change(database, 'INSERT INTO note_tags (note_id, tag_id) VALUES (1, 1)');
+    await database.close();
+    const [backup, restored, imported] = [newFile(t), newFile(t), newFile(t)];
+    const run = async (...args: string[]) => (await runInProcess(args)).line;
+    assert.equal(await run('check', '--db', path), `${path}: ok`);
+    const lines = await exported(path);
+    await run('backup', backup, '--db', path);
+    assert.equal(await run('check', '--db', backup), `${backup}: ok`);
+    await run('restore', backup, '--db', restored);
+    assert.equal(await exported(restored), lines);
+    await run('check', '--repair', '--db', restored);
+    writeFileSync(`${imported}.jsonl`, lines);
+    await run('import', `${imported}.jsonl`, '--db', imported);
+    const recordsOf = (text: string) => text.split('\n').slice(1);
+    assert.deepEqual(recordsOf(await exported(imported)), recordsOf(lines));
+    assert.equal(await run('check', '--db', imported), `${imported}: ok`);
+  });
+}
