@@ -4,6 +4,7 @@ import { MAX_BODY_LENGTH } from '../contract/generated.js';
 import type { Core } from '../feature.ts';
 import { isText } from '../http/body/formats.ts';
 import { fillTemplate, type Ids, notFound } from '../http/paths.ts';
+import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
@@ -16,6 +17,9 @@ type Edit = Input<Ids, { readonly old_text: string; readonly new_text: string }>
 
 /** So that no text takes longer than a few milliseconds to find. */
 const MAX_REPETITIONS = 1_000;
+
+/** A name can lead to another note than at the first request. */
+const DELETED = 'The note of the first request with this idempotency key was deleted.';
 
 /** Why a text is refused: a code and a detail. The first two are about the text to replace. */
 const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>> = {
@@ -50,6 +54,7 @@ export function edits({ write }: Core) {
     refuse(state, call, texts.length === 1 ? 'text' : isOld ? 'old_text' : 'new_text');
     const { refusal, headers: added = [] } = once?.settle({ fingerprint: known }) ?? {};
     if (refusal) throw refusal;
+    if (note.isOther) throw new Problem('not-found', DELETED);
     return jsonReply(200, note.text, [...stateHeaders(tag), ...added]);
   }
 

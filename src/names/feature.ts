@@ -71,16 +71,20 @@ class NamedNotes {
     const { name } = input.parameters;
     if (id === undefined) throw noNote(name);
     const location = ['content-location', `${this.#notes.basePath}${notes.path}/${id}`];
-    const answer = (reply: Reply) => ({
-      ...reply,
-      headers: [...(reply.headers ?? []), ...location],
-    });
+    const answer = (found: Reply | undefined) => {
+      const reply = existing(found, name);
+      return { ...reply, headers: [...(reply.headers ?? []), ...location] };
+    };
     const reply = this.#notes.read(atId(input, id));
-    return reply instanceof Promise ? named(reply, name).then(answer) : answer(reply);
+    return reply instanceof Promise ? unlessMissing(reply).then(answer) : answer(reply);
   }
 
   readonly put = (input: Named): Promise<Reply> =>
-    this.#write(input, () => input.body, this.#notes.replace);
+    this.#write(
+      input,
+      () => input.body,
+      (target) => unlessMissing(this.#notes.replace(target)),
+    );
 
   /** Creates the note, or changes it; repeats this if another request does the opposite. */
   async #write<Content>(
@@ -96,12 +100,16 @@ class NamedNotes {
       try {
         if (id === undefined) {
           const body = { ...newNote(), name };
-          return await this.#notes.create({ ...input, parameters: {}, body }, keyPath);
+          const reply = await this.#notes.create({ ...input, parameters: {}, body }, keyPath);
+          if (!reply.headers?.includes('idempotent-replayed')) return reply;
+          // The first request may have changed another note, which may be deleted.
+          const firstId = Number(reply.createdIds?.note_id);
+          return written(existing(await change(atId(input, firstId)), name), firstId);
         }
         const changed = await change(atId(input, id));
         if (changed) return written(changed, id);
       } catch (error) {
-        if (error !== NAME_TAKEN && !isNotFound(error)) throw error;
+        if (error !== NAME_TAKEN) throw error;
       }
     }
   }
@@ -117,30 +125,27 @@ class NamedNotes {
       return this.#write(input, newNote, (target) => append(target, path), path);
     };
     const editAt = (input: Named<Places>) =>
-      this.#change(input, async (target) => {
-        const { name } = input.parameters;
-        const reply = await edit(target, `/named/${name}/edit`);
-        if (!reply) throw noNote(name);
-        return reply;
-      });
+      this.#change(input, (target) => edit(target, `/named/${input.parameters.name}/edit`));
     return [
       endpoint('POST', `${PATH}/append`, appendTo, readText),
       endpoint('POST', `${PATH}/edit`, editAt),
     ];
   }
 
-  readonly patch = (input: Named): Promise<Reply> => this.#change(input, this.#notes.patch);
+  readonly patch = (input: Named): Promise<Reply> =>
+    this.#change(input, (target) => unlessMissing(this.#notes.patch(target)));
 
-  readonly remove = (input: Named): Promise<Reply> => this.#change(input, this.#notes.remove);
+  readonly remove = (input: Named): Promise<Reply> =>
+    this.#change(input, (target) => unlessMissing(this.#notes.remove(target)));
 
   async #change<Content>(
     input: Named<Content>,
-    change: (input: AtId<Content>) => Promise<Reply>,
+    change: (input: AtId<Content>) => Promise<Reply | undefined>,
   ): Promise<Reply> {
     const { name } = input.parameters;
     const id = await this.#find(name);
     if (id === undefined) throw noNote(name);
-    return written(await named(change(atId(input, id)), name), id);
+    return written(existing(await change(atId(input, id)), name), id);
   }
 }
 
@@ -154,17 +159,19 @@ function written(reply: Reply, id: number): Reply {
   return { ...reply, createdIds: { note_id: id, ...reply.createdIds } };
 }
 
-/** Makes the 404 of a note one of its name. */
-async function named(reply: Promise<Reply>, name: string): Promise<Reply> {
+/** Resolves with undefined instead of the 404 of a note. */
+async function unlessMissing(reply: Promise<Reply>): Promise<Reply | undefined> {
   try {
     return await reply;
   } catch (error) {
-    throw isNotFound(error) ? noNote(name) : error;
+    if (error instanceof Problem && error.slug === 'not-found') return undefined;
+    throw error;
   }
 }
 
-function isNotFound(error: unknown): boolean {
-  return error instanceof Problem && error.slug === 'not-found';
+function existing(reply: Reply | undefined, name: string): Reply {
+  if (!reply) throw noNote(name);
+  return reply;
 }
 
 function noNote(name: string): Problem {

@@ -132,6 +132,31 @@ for (const [engine, start] of Object.entries({ file: startService, rqlite: start
       assert.deepEqual([none.status, none.json.detail], [404, 'No note is named none.']);
     });
 
+    test('names: a repetition never speaks of a deleted note, nor of a later one', async (t) => {
+      const { request } = await start(t);
+      const send = async (key: string, json: object) => {
+        const path = 'text' in json ? `${AT}/append` : `${AT}/edit`;
+        const headers = { 'idempotency-key': key };
+        const { status, json: answer } = await request('POST', path, { json, headers });
+        return [status, answer.body ?? answer.detail];
+      };
+      const [first, second] = [{ text: 'first' }, { text: 'second' }];
+      const edit = { old_text: 'first', new_text: '1' };
+      assert.deepEqual(await send('a', first), [201, 'first']);
+      assert.deepEqual(await send('b', second), [200, 'first\nsecond']);
+      assert.deepEqual(await send('c', edit), [200, '1\nsecond']);
+      const repetitions = [['a', first] as const, ['b', second] as const, ['c', edit] as const];
+      const repeatAll = () => Promise.all(repetitions.map(([key, json]) => send(key, json)));
+      assert.deepEqual(await repeatAll(), Array(3).fill([200, '1\nsecond']));
+      await request('DELETE', '/notes/1');
+      assert.deepEqual(await repeatAll(), Array(3).fill([404, 'No note is named backup.']));
+      await request('PUT', AT, { json: { title: 'a', body: 'first' } });
+      const gone = 'The note of the first request with this idempotency key was deleted.';
+      assert.deepEqual(await repeatAll(), Array(3).fill([404, gone]));
+      assert.equal((await send('b', { text: 'other' }))[0], 422);
+      assert.deepEqual(await send('d', second), [200, 'first\nsecond']);
+    });
+
     test('names: however many append to a new name at once, each text is there once', async (t) => {
       const { request } = await start(t);
       const texts = Array.from({ length: CONNECTIONS }, (_, index) => `line ${index}`);
