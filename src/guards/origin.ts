@@ -7,8 +7,8 @@ const LOOPBACK_HOST = /^(?:127(?:\.\d+){3}|\[::1\]|(?:.+\.)?localhost)\.?(?::\d*
 const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 const EXPOSED =
-  'accept, accept-patch, allow, etag, idempotent-replayed, link, location, ratelimit, ' +
-  'ratelimit-policy, retry-after, www-authenticate, x-request-id';
+  'accept, accept-patch, allow, content-location, etag, idempotent-replayed, link, location, ' +
+  'ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id';
 
 const PREFLIGHT_HEADERS = [
   ...['access-control-allow-methods', 'GET, HEAD, POST, PUT, PATCH, DELETE'],

@@ -128,8 +128,8 @@ test('cors: an allowed origin reads every answer and writes', async (t) => {
     [201, 404, 401, 200],
   );
   const exposed =
-    'accept, accept-patch, allow, etag, idempotent-replayed, link, location, ratelimit, ' +
-    'ratelimit-policy, retry-after, www-authenticate, x-request-id';
+    'accept, accept-patch, allow, content-location, etag, idempotent-replayed, link, location, ' +
+    'ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id';
   for (const answer of answers) {
     assert.equal(answer.headers['access-control-allow-origin'], SITE);
     assert.equal(answer.headers['access-control-expose-headers'], exposed);
