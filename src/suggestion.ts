@@ -2,11 +2,12 @@
 
 /**
  * Returns `; did you mean NAME?` with the most similar of `names` after `prefix`, or an empty text.
- * A name with a word that begins with `typed` is similar.
+ * A name with a word that begins with `typed` is similar, unless it is over four times as long.
  */
 export function suggestion(typed: string, names: readonly string[], prefix = ''): string {
   const lower = typed.toLowerCase();
-  const extended = names.filter((name) => lower !== '' && wordsOf(name).includes(wordsOf(lower)));
+  const isBeginning = (name: string) => wordsOf(name).includes(wordsOf(lower));
+  const extended = names.filter((name) => name.length <= 4 * lower.length && isBeginning(name));
   const [shortest] = extended.sort((one, other) => one.length - other.length);
   const found = shortest ?? nearest(lower, names);
   return found === undefined ? '' : `; did you mean ${prefix}${found}?`;

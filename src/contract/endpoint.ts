@@ -76,12 +76,15 @@ function readHeaders({ headers }: Operation, call: Call): RequestHeaders {
 }
 
 function readParameters(operation: Operation, call: Call, violations: Violation[]): Members {
-  const { parameters, queryNames } = operation;
+  const { parameters, queryNames, body } = operation;
   const values: Record<string, unknown> = {};
   const query = call.query === '' ? undefined : new URLSearchParams(call.query);
-  if (query && queryNames)
+  if (query && queryNames) {
+    // A parameter for a member belongs to a text.
+    const isUsable = (name: string) => isText(call.format) || !body?.members.includes(name);
     for (const name of new Set(query.keys()))
-      if (!queryNames.includes(name)) reportUnknown(violations, name, queryNames);
+      if (!queryNames.includes(name)) reportUnknown(violations, name, queryNames.filter(isUsable));
+  }
   let position = 0;
   for (const parameter of parameters) {
     const { name } = parameter;

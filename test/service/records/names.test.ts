@@ -136,6 +136,12 @@ test('names: a close one is suggested', async () => {
     ['PATCH /notes/1', undefined, { title: 'x', text: 'x' }],
     ['POST /notes', 'tags', { ...NOTE, 'tags[]': 'x' }],
     ['PATCH /notes/1', undefined, { id: 1, note_id: 1 }],
+    ['PATCH /notes/1', undefined, { a: 1 }],
+    ['PATCH /notes/1', undefined, { c: 1 }],
+    ['POST /notes', undefined, { ...NOTE, at: 1 }],
+    // Only a text has its title and tags in the query.
+    ['PUT /notes/1?tag=a', undefined, NOTE],
+    ['POST /notes?titel=a', undefined, NOTE],
     ['POST /pool/run', 'max_workers', { items: ['a'], max_worker: 2 }],
   ] as const) {
     const [method = '', target = ''] = path.split(' ');
@@ -143,6 +149,9 @@ test('names: a close one is suggested', async () => {
     const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
     assert.deepEqual([errors[0].detail, errors.length], [`is not known${hint}`, 1], path);
   }
+  const headers = { 'content-type': 'text/plain' };
+  const text = await service.request('POST', '/notes?tag=a', { body: 'a', headers });
+  assert.equal(text.json.detail, 'tag is not known; did you mean tags?');
   const { json } = await service.request('GET', '/notes?limt=5&ofset=5&x');
   const detail = 'limt is not known; did you mean limit? ofset is not known; did you mean offset?';
   assert.equal(json.detail, `${detail} x is not known.`);
