@@ -1,21 +1,38 @@
-// What names add to lists of notes: a member, and a filter.
+// What names add to lists of notes: a member, and filters.
 import type { ListExtension } from '../list-extension.ts';
 import { noteNames } from '../resources/note-names.ts';
 import { notes } from '../resources/notes.ts';
 
-/** The filter `named` and the member `name`. */
+const { table } = noteNames;
+
+/** The filters for `named` and the member `name`. */
 export const namesInLists: ListExtension = (resource) => {
   if (resource !== notes) return {};
-  const { table } = noteNames;
   return {
-    included: { name: `(SELECT name FROM ${table} WHERE note_id = notes.id)` },
+    included: { name: nameOf('notes.id') },
     filters: {
       named: {
-        value: ({ named }) => named && named === 'true',
-        condition: (note, value) =>
-          `EXISTS (SELECT 1 FROM ${table} WHERE note_id = ${note}) = ${value()}`,
+        value: ({ named }) => (named === 'true' ? true : undefined),
+        condition: (note) => `EXISTS ${nameOf(note)}`,
+        isSlow: () => true,
+        source: {
+          table,
+          id: `${table}.note_id`,
+          where: () => 'TRUE',
+          // Only their sum is needed.
+          counts: { table: `(SELECT count(*) AS count FROM ${table})`, where: () => 'TRUE' },
+        },
+      },
+      unnamed: {
+        value: ({ named }) => (named === 'false' ? true : undefined),
+        condition: (note) => `NOT EXISTS ${nameOf(note)}`,
+        countOthers: `SELECT count(*) FROM ${table}`,
         isSlow: () => true,
       },
     },
   };
 };
+
+function nameOf(note: string): string {
+  return `(SELECT name FROM ${table} AS each WHERE each.note_id = ${note})`;
+}

@@ -152,13 +152,27 @@ export function testLists(engine: Engine): void {
         { limit: 5, order: 'updated', filters: { tagged: 1 }, after: 9 },
         [...ofTag(), sort, changes('>')],
       ],
+      [{ limit: 5, filters: { named: true } }, ['SCAN note_names', record]],
+      [
+        { limit: 5, order: '-id', filters: { named: true }, before: 9 },
+        ['SEARCH note_names USING INTEGER PRIMARY KEY (rowid>?)', record],
+      ],
+      [
+        { limit: 5, order: 'updated', filters: { named: true } },
+        [
+          'SCAN note_names USING COVERING INDEX sqlite_autoindex_note_names_1',
+          record,
+          sort,
+          'SCAN notes USING INDEX notes_by_number',
+        ],
+      ],
     ];
     for (const [request, expected] of sources) {
       const plan = await planOf(heard, () => table.page(request));
       const routine = plan.find(({ detail }) => detail === 'CO-ROUTINE notes');
       assert.ok(routine);
       const inside = stepsBelow(plan, routine.id).filter((step) =>
-        /^(?:SCAN|SEARCH) note(?:s|_tags)\b|^USE TEMP/.test(step),
+        /^(?:SCAN|SEARCH) note(?:s|_tags|_names)\b|^USE TEMP/.test(step),
       );
       assert.deepEqual(inside, expected, JSON.stringify(request));
       const details = plan.map(({ detail }) => detail);
@@ -181,6 +195,7 @@ export function testLists(engine: Engine): void {
       { order: 'updated', filters: { tagged: 1 } },
       { filters: { taggedWithAll: [1, 2] } },
       { filters: { untagged: true } },
+      { filters: { named: true } },
       { filters: { match: '"note"' } },
       { filters: { updated: { after: 0, before: 9 } } },
     ] as const)

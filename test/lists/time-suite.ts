@@ -19,6 +19,7 @@ interface Filters {
   readonly updated?: Range;
   readonly tagged?: readonly number[];
   readonly untagged?: true;
+  readonly isNamed?: boolean;
 }
 
 const SORT = 'USE TEMP B-TREE FOR ORDER BY';
@@ -49,6 +50,11 @@ const FILTERS: readonly Filters[] = [
   { updated: [51_000, 1e9], created: [-1, 6_000] },
   { updated: [20_000, 1e9], created: [20_000, 21_000] },
   { updated: [22_000, 26_000], untagged: true },
+  { isNamed: true },
+  { isNamed: false },
+  { updated: [20_000, 1e9], isNamed: true },
+  { created: [20_000, 1e9], isNamed: false },
+  { tagged: [1], isNamed: true },
   { created: [22_000, 26_000], tagged: [1] },
   // The times exclude more than tag 1 does, but less than tag 2.
   { created: [40_961, 1e9], tagged: [1] },
@@ -61,6 +67,8 @@ const HAS_TAG: Readonly<Record<number, (id: number) => boolean>> = {
   1: (id) => id % 3 > 0,
   2: (id) => id % 100 === 1,
 };
+
+const hasName = (id: number) => id % 50 === 8;
 
 const POSITIONS: readonly Partial<PageRequest>[] = [
   ...[0, 2_048, 2_900].map((offset) => ({ offset })),
@@ -78,6 +86,10 @@ async function fill(t: Ends, engine: Engine, hasUnknownTimes = true) {
     { sql: `INSERT INTO tags (name) VALUES ('a'), ('b')` },
     { sql: 'INSERT INTO note_tags (note_id, tag_id) SELECT id, 1 FROM notes WHERE id % 3 > 0' },
     { sql: 'INSERT INTO note_tags (note_id, tag_id) SELECT id, 2 FROM notes WHERE id % 100 = 1' },
+    {
+      sql: `INSERT INTO note_names (note_id, name)
+            SELECT id, 'n' || (9000 - id) FROM notes WHERE id % 50 = 8`,
+    },
     // Old notes are changed, in another order than they were created.
     {
       sql: `UPDATE notes SET number = ${moved}, updated_at = ${timeSql(`(${moved})`)}
@@ -90,7 +102,7 @@ async function fill(t: Ends, engine: Engine, hasUnknownTimes = true) {
   return { database, heard, table: tableOf(notes, heard.database) };
 }
 
-function passes(row: Row, { created, updated, tagged, untagged }: Filters): boolean {
+function passes(row: Row, { created, updated, tagged, untagged, isNamed }: Filters): boolean {
   const isIn = (at: Row[string] | undefined, range: Range | undefined) =>
     !range || (typeof at === 'number' && at > range[0] && at < range[1]);
   const has = (tag: number) => HAS_TAG[tag]?.(Number(row.id)) === true;
@@ -98,12 +110,13 @@ function passes(row: Row, { created, updated, tagged, untagged }: Filters): bool
     isIn(row.created_at, created) &&
     isIn(row.updated_at, updated) &&
     (!tagged || tagged.every(has)) &&
-    (!untagged || !Object.keys(HAS_TAG).some((tag) => has(Number(tag))))
+    (!untagged || !Object.keys(HAS_TAG).some((tag) => has(Number(tag)))) &&
+    (isNamed === undefined || isNamed === hasName(Number(row.id)))
   );
 }
 
 /** Returns the values of the filters of a list, which has one filter for a tag, one for several. */
-function valuesOf({ created, updated, tagged = [], untagged }: Filters) {
+function valuesOf({ created, updated, tagged = [], untagged, isNamed }: Filters) {
   const between = ([after, before]: Range) => ({ after, before });
   return {
     ...(tagged.length > 0 &&
@@ -111,6 +124,7 @@ function valuesOf({ created, updated, tagged = [], untagged }: Filters) {
     ...(created && { created: between(created) }),
     ...(updated && { updated: between(updated) }),
     ...(untagged && { untagged }),
+    ...(isNamed !== undefined && { [isNamed ? 'named' : 'unnamed']: true }),
   };
 }
 
