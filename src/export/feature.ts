@@ -1,7 +1,7 @@
 // All data at /export, as the command `export` writes it: a backup over HTTP.
 import { endpoint } from '../contract/endpoint.ts';
 import type { Feature } from '../feature.ts';
-import { unavailable } from '../http/problem.ts';
+import { type Problem, unavailable } from '../http/problem.ts';
 import type { Chunk } from '../http/reply.ts';
 import type { Call } from '../http/route.ts';
 import type { StorageOptions } from '../open.ts';
@@ -13,6 +13,8 @@ export const EXPORT_LIMITS = {
   readers: 2,
   /** How long a client may take for a page. The log grows while its snapshot is open. */
   pageMs: 60_000,
+  /** An export may take minutes. */
+  retryAfterS: 30,
 };
 
 const HEADERS = ['content-type', 'application/x-ndjson', 'cache-control', 'no-store'];
@@ -55,13 +57,15 @@ export function exported(options: StorageOptions, database: Database): Feature {
 
   const route = endpoint('GET', '/export', async ({ call }) => {
     const client = call.clientId();
-    if (readers.has(client)) throw unavailable('This client is reading an export already.');
-    if (readers.size >= EXPORT_LIMITS.readers)
-      throw unavailable('Too many exports are being read.');
     const stream = read(client, call);
+    const reply = { status: 200, headers: HEADERS, stream };
+    if (call.method === 'HEAD') return reply;
+    if (readers.has(client)) throw busy('This process is sending this client an export already.');
+    if (readers.size >= EXPORT_LIMITS.readers)
+      throw busy(`This process is sending ${readers.size} exports already.`);
     // Opens the snapshot before the status is sent.
     await stream.next();
-    return { status: 200, headers: HEADERS, stream };
+    return reply;
   });
   return {
     routes: () => [route],
@@ -73,4 +77,8 @@ export function exported(options: StorageOptions, database: Database): Feature {
       for (const end of readers.values()) void end();
     },
   };
+}
+
+function busy(detail: string): Problem {
+  return unavailable(detail, {}, EXPORT_LIMITS.retryAfterS);
 }

@@ -23,6 +23,7 @@ export class Exchange implements Call {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly headers: IncomingHttpHeaders;
+  readonly method: string | undefined;
   readonly requestId: string;
   readonly arrivedMs = performance.now();
   readonly awaitsContinue: boolean;
@@ -50,6 +51,7 @@ export class Exchange implements Call {
     this.message = message;
     this.response = response;
     this.headers = message.headers;
+    this.method = message.method;
     this.requestId = requestId;
     this.awaitsContinue = awaitsContinue;
     this.#replies = replies;

@@ -10,6 +10,8 @@ export interface Call {
   /** The values of the path parameters, percent-decoded, in the order of the template. */
   readonly pathValues: readonly string[];
   readonly query: string;
+  /** HEAD for the handler of GET. */
+  readonly method: string | undefined;
   readonly format: BodyFormat;
   readonly bytes: Buffer;
   /** The JSON value of the body, of its lines as an array, or a text; undefined without a body. */

@@ -117,11 +117,15 @@ test('export over HTTP: one for each client, two in all', async (t) => {
   const again = await ask(1);
   assert.deepEqual(
     [again.status, again.headers['retry-after'], again.json.detail],
-    [503, '1', 'This client is reading an export already.'],
+    [503, '30', 'This process is sending this client an export already.'],
   );
   const second = await begin(service.url, as(2));
   const { status, json } = await ask(3);
-  assert.deepEqual([status, json.detail], [503, 'Too many exports are being read.']);
+  assert.deepEqual([status, json.detail], [503, 'This process is sending 2 exports already.']);
+  for (const client of [1, 3]) {
+    const head = await service.request('HEAD', '/export', { headers: as(client) });
+    assert.deepEqual([head.status, head.headers['content-length']], [200, undefined]);
+  }
   // Those who do not read hold up nobody.
   assert.equal((await service.request('POST', '/notes', NOTE)).status, 201);
   first.destroy();
@@ -169,7 +173,11 @@ test('export over HTTP: who takes too long for a page is cut off', async (t) => 
   EXPORT_LIMITS.pageMs = 50;
   const service = await startService(t, { db: await largeFile(t) });
   const late = await begin(service.url);
-  await until(async () => (await service.request('HEAD', '/export')).status === 200);
+  await until(async () => {
+    const next = await begin(service.url);
+    next.destroy();
+    return next.statusCode === 200;
+  });
   await assert.rejects(rest(late), { code: 'ECONNRESET' });
 });
 
@@ -192,6 +200,7 @@ test('export over HTTP: 503 if the file has moved or the copy of a cluster fails
   const service = await startService(t, { db });
   renameSync(db, `${db}-away`);
   assert.equal((await service.request('GET', '/export')).status, 503);
+  assert.equal((await service.request('HEAD', '/export')).status, 200, 'it opens no snapshot');
   copyFileSync(`${db}-away`, db);
   assert.equal((await service.request('GET', '/export')).status, 503);
   renameSync(`${db}-away`, db);

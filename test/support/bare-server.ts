@@ -25,6 +25,7 @@ export interface BareServer {
 export const EMPTY_CALL: Call = {
   pathValues: [],
   query: '',
+  method: 'GET',
   body: undefined,
   format: 'json',
   bytes: Buffer.alloc(0),
