@@ -56,7 +56,8 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   lists: [
     [APP, "import { lists } from './lists/feature.ts';\n"],
     [APP, /.* lists\(core, .*\n/],
-    [APP, 'listed, records(core, parts, listed.readChosen', 'records(core, parts, undefined'],
+    [APP, 'records(core, parts, listed.readChosen', 'records(core, parts, undefined'],
+    [APP, 'features.push(listed, recorded)', 'features.push(recorded)'],
   ],
   // The rest of the folder writes the log of the process itself: its start, its faults, its stop.
   'log/feature.ts': [

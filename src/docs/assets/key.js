@@ -13,10 +13,7 @@ export function keyState({ React }) {
 
   function KeyState({ authSelectors }) {
     const authorized = authSelectors.authorized();
-    const key =
-      authorized.getIn(['bearer', 'value']) ??
-      authorized.getIn(['apiKey', 'value']) ??
-      authorized.getIn(['basic', 'value', 'password']);
+    const key = authorized.getIn(['bearer', 'value']) ?? authorized.getIn(['apiKey', 'value']);
     const [text, setText] = useState('');
     useEffect(() => {
       let isShown = true;
@@ -32,8 +29,9 @@ export function keyState({ React }) {
   return {
     components: { KeyState },
     wrapComponents: {
-      // There is one for each way to send the key.
+      // There is one for each way to send the key. Basic is for programs that need a user name.
       auths: (Auths, system) => (props) =>
+        !props.definitions.has('basic') &&
         createElement(
           Fragment,
           null,
