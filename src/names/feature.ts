@@ -76,15 +76,13 @@ class NamedNotes {
       return { ...reply, headers: [...(reply.headers ?? []), ...location] };
     };
     const reply = this.#notes.read(atId(input, id));
-    return reply instanceof Promise ? unlessMissing(reply).then(answer) : answer(reply);
+    return reply instanceof Promise
+      ? unlessMissing(() => reply)(input).then(answer)
+      : answer(reply);
   }
 
   readonly put = (input: Named): Promise<Reply> =>
-    this.#write(
-      input,
-      () => input.body,
-      (target) => unlessMissing(this.#notes.replace(target)),
-    );
+    this.#write(input, () => input.body, unlessMissing(this.#notes.replace));
 
   /** Creates the note, or changes it; repeats this if another request does the opposite. */
   async #write<Content>(
@@ -133,10 +131,10 @@ class NamedNotes {
   }
 
   readonly patch = (input: Named): Promise<Reply> =>
-    this.#change(input, (target) => unlessMissing(this.#notes.patch(target)));
+    this.#change(input, unlessMissing(this.#notes.patch));
 
   readonly remove = (input: Named): Promise<Reply> =>
-    this.#change(input, (target) => unlessMissing(this.#notes.remove(target)));
+    this.#change(input, unlessMissing(this.#notes.remove));
 
   async #change<Content>(
     input: Named<Content>,
@@ -159,14 +157,13 @@ function written(reply: Reply, id: number): Reply {
   return { ...reply, createdIds: { note_id: id, ...reply.createdIds } };
 }
 
-/** Resolves with undefined instead of the 404 of a note. */
-async function unlessMissing(reply: Promise<Reply>): Promise<Reply | undefined> {
-  try {
-    return await reply;
-  } catch (error) {
-    if (error instanceof Problem && error.slug === 'not-found') return undefined;
-    throw error;
-  }
+/** Makes a handler resolve with undefined instead of the 404 of a note. */
+function unlessMissing<Target>(handle: (target: Target) => Promise<Reply>) {
+  return (target: Target): Promise<Reply | undefined> =>
+    handle(target).catch((error) => {
+      if (error instanceof Problem && error.slug === 'not-found') return undefined;
+      throw error;
+    });
 }
 
 function existing(reply: Reply | undefined, name: string): Reply {

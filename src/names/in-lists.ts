@@ -4,6 +4,7 @@ import { noteNames } from '../resources/note-names.ts';
 import { notes } from '../resources/notes.ts';
 
 const { table } = noteNames;
+const nameOf = (note: string) => `(SELECT name FROM ${table} AS each WHERE each.note_id = ${note})`;
 
 /** The filters for `named` and the member `name`. */
 export const namesInLists: ListExtension = (resource) => {
@@ -32,7 +33,3 @@ export const namesInLists: ListExtension = (resource) => {
     },
   };
 };
-
-function nameOf(note: string): string {
-  return `(SELECT name FROM ${table} AS each WHERE each.note_id = ${note})`;
-}
