@@ -5,7 +5,7 @@ import { type Problem, unavailable } from '../http/problem.ts';
 import type { Chunk } from '../http/reply.ts';
 import type { Call } from '../http/route.ts';
 import type { StorageOptions } from '../open.ts';
-import { type Database, DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
+import { type Database, DatabaseUnusable } from '../storage/database.ts';
 
 /** The limits of exports; tests change them. */
 export const EXPORT_LIMITS = {
@@ -22,7 +22,7 @@ const HEADERS = ['content-type', 'application/x-ndjson', 'cache-control', 'no-st
 /** The export of the database of this process at /export. */
 export function exported(options: StorageOptions, database: Database): Feature {
   /** The functions that end the export of each client. */
-  const readers = new Map<string, () => Promise<void>>();
+  const readers = new Map<string, (reason: string) => Promise<void>>();
 
   /** Yields nothing when the snapshot is open, and then the export. */
   async function* read(client: string, call: Call): AsyncGenerator<Chunk> {
@@ -32,10 +32,10 @@ export function exported(options: StorageOptions, database: Database): Feature {
       openExport(options, database, signal),
     );
     let late: NodeJS.Timeout | undefined;
-    /** Releases the snapshot: reading the next page fails. */
-    async function end(): Promise<void> {
+    /** Releases the snapshot: reading the next page fails for this reason. */
+    async function end(reason = 'The export has ended.'): Promise<void> {
       clearTimeout(late);
-      over.abort(new DatabaseUnavailable('the export has ended'));
+      over.abort(unavailable(reason));
       if (readers.get(client) === end) readers.delete(client);
       await opening.then(({ close }) => close()).catch(() => {});
     }
@@ -45,11 +45,13 @@ export function exported(options: StorageOptions, database: Database): Feature {
       signal.throwIfAborted();
       yield { bytes: Buffer.alloc(0), hasMore: true };
       for await (const { text } of texts) {
-        if (call.key?.isOver) throw new Error('the key of the client is over');
-        late = setTimeout(end, EXPORT_LIMITS.pageMs);
+        if (call.key?.isOver) throw unavailable('The key has expired or was removed.');
+        late = setTimeout(end, EXPORT_LIMITS.pageMs, 'The client has read too slowly.');
         yield { bytes: Buffer.from(text), hasMore: true };
         clearTimeout(late);
       }
+    } catch (error) {
+      throw over.signal.aborted ? over.signal.reason : error;
     } finally {
       await end();
     }
@@ -74,7 +76,7 @@ export function exported(options: StorageOptions, database: Database): Feature {
         ? unavailable('The database cannot be exported now.', { cause: error })
         : undefined,
     stop() {
-      for (const end of readers.values()) void end();
+      for (const end of readers.values()) void end('The service is stopping.');
     },
   };
 }

@@ -118,9 +118,12 @@ export class Dispatcher {
     const { onEnd } = this.#options;
     this.#streams += 1;
     onEnd({ ...ending, stream: 'opened' });
-    exchange.error = await sendChunks(response, stream, (bytes) => {
+    const failure: unknown = await sendChunks(response, stream, (bytes) => {
       exchange.sentBytes += bytes;
-    }).catch((reason: unknown) => reason);
+    }).catch((error: unknown) => error);
+    // A stream may be ended on purpose, as at a stop.
+    if (failure instanceof Problem) exchange.reason = failure.message;
+    else exchange.error = failure;
     this.#streams -= 1;
     onEnd({ ...ending, stream: 'ended', milliseconds: performance.now() - arrivedMs });
   }

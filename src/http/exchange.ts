@@ -40,7 +40,7 @@ export class Exchange implements Call {
   createdIds: WrittenIds | undefined;
   /** The length of the body that was sent. */
   sentBytes = 0;
-  /** The detail that was sent, for 401, 403, 429 and a 5xx without an internal cause. */
+  /** Why it was refused (401, 403, 429, or a 5xx without a cause), or why its stream was ended. */
   reason: string | undefined;
   readonly #replies: ByteBudget;
   readonly #networkOf: (sender: Sender) => string;

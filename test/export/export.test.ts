@@ -6,9 +6,10 @@ import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import { startApp } from '../../src/app.ts';
+import { type App, startApp } from '../../src/app.ts';
 import { EXPORT_LIMITS } from '../../src/export/feature.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
+import type { Log } from '../../src/log/log.ts';
 import { startCommand } from '../support/command.ts';
 import { newFile, openDatabase, withNumbers } from '../support/databases.ts';
 import { clusterAddress, temporaryFolder } from '../support/engine.ts';
@@ -193,6 +194,34 @@ test('export over HTTP: a stop cuts off who does not read, and leaves no log', a
   await service.close();
   await assert.rejects(rest(message), { code: 'ECONNRESET' });
   assert.ok(!existsSync(`${db}-wal`));
+});
+
+test('export over HTTP: a stop, and the end of a key, are no faults in the log', async (t) => {
+  const apiKeysFile = join(temporaryFolder(t), 'keys');
+  const options = { ...optionsFor('--db', await largeFile(t)), apiKeysFile };
+  const removeKey = async (app: App) => {
+    writeFileSync(apiKeysFile, 'two');
+    await app.reloadKeys();
+  };
+  for (const [end, reason] of [
+    [(app: App) => app.close(), 'The service is stopping.'],
+    [removeKey, 'The key has expired or was removed.'],
+  ] as const) {
+    writeFileSync(apiKeysFile, 'one');
+    const ends: unknown[] = [];
+    const write: Log['write'] = (level, text, fields) => {
+      if (text === 'stream ended') ends.push([level, fields?.error, fields?.reason]);
+    };
+    const app = await startApp(options, { writes: () => true, write, flush() {} });
+    // The first case has closed it.
+    t.after(() => app.close().catch(() => {}));
+    const message = await begin(app.address, { 'x-api-key': 'one' });
+    const ended = end(app);
+    await assert.rejects(rest(message), { code: 'ECONNRESET' });
+    await ended;
+    await until(() => ends.length > 0);
+    assert.deepEqual(ends, [['info', undefined, reason]]);
+  }
 });
 
 test('export over HTTP: 503 if the file has moved or the copy of a cluster fails', async (t) => {
