@@ -47,6 +47,11 @@ export interface Siblings extends SharedGuards {
   openDatabase?(open: () => Promise<Database>, needsLease: boolean): Promise<Database>;
   /** Shares a report of this process; returns a function that combines those of all. */
   shareMetrics?<Report extends object>(own: () => Promise<Report>): () => Promise<Report>;
+  /** The place of each client for one export. */
+  readonly places?: {
+    take(client: string): Promise<boolean>;
+    free(client: string): Promise<void>;
+  };
 }
 
 /** The service while it runs. */
@@ -79,7 +84,7 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
     memory(database.freshness, (options.cacheSizeMib * 1_048_576) / options.processes),
     options.noMetrics ? {} : metrics(features, guarded.keyLabels, siblings.shareMetrics),
     demonstrations(options.maxThreads),
-    exported(options, database),
+    exported(options, database, siblings.places),
   );
   addFeatures(features, { database, isStopping: () => isStopping });
   const serving = serve(features, options, guarded);

@@ -19,8 +19,15 @@ export const EXPORT_LIMITS = {
 
 const HEADERS = ['content-type', 'application/x-ndjson', 'cache-control', 'no-store'];
 
-/** The export of the database of this process at /export. */
-export function exported(options: StorageOptions, database: Database): Feature {
+/** The place of each client, which all processes share. */
+interface Places {
+  /** Resolves with false if it is taken. */
+  take(client: string): Promise<boolean>;
+  free(client: string): Promise<void>;
+}
+
+/** The export of the database of this process at /export; a process that is alone has no places. */
+export function exported(options: StorageOptions, database: Database, places?: Places): Feature {
   /** The functions that end the export of each client. */
   const readers = new Map<string, (reason: string) => Promise<void>>();
 
@@ -36,7 +43,11 @@ export function exported(options: StorageOptions, database: Database): Feature {
     async function end(reason = 'The export has ended.'): Promise<void> {
       clearTimeout(late);
       over.abort(unavailable(reason));
-      if (readers.get(client) === end) readers.delete(client);
+      if (readers.get(client) === end) {
+        readers.delete(client);
+        // Before the client learns of the end, so that it can begin another one at once.
+        await places?.free(client).catch(() => {});
+      }
       await opening.then(({ close }) => close()).catch(() => {});
     }
     readers.set(client, end);
@@ -62,9 +73,12 @@ export function exported(options: StorageOptions, database: Database): Feature {
     const stream = read(client, call);
     const reply = { status: 200, headers: HEADERS, stream };
     if (call.method === 'HEAD') return reply;
-    if (readers.has(client)) throw busy('This process is sending this client an export already.');
-    if (readers.size >= EXPORT_LIMITS.readers)
+    const isTaken = places ? !(await places.take(client)) : readers.has(client);
+    if (isTaken) throw busy('This client is reading an export already.');
+    if (readers.size >= EXPORT_LIMITS.readers) {
+      await places?.free(client);
       throw busy(`This process is sending ${readers.size} exports already.`);
+    }
     // Opens the snapshot before the status is sent.
     await stream.next();
     return reply;

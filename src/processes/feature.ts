@@ -48,6 +48,12 @@ export function joinSupervisor(
       peek: (client, count = 1) => limiters.submit({ limiter, quota, client, count, take: false }),
     }),
 
+    /** The places of clients, of which each has one in all processes. */
+    places: {
+      take: (client: string) => supervisor.call('takePlace', client),
+      free: (client: string) => supervisor.call('freePlace', client),
+    },
+
     /** Shares the metrics that `own` reads; returns a function that reads those of all. */
     shareMetrics<Own extends Report>(own: () => Promise<Own>): () => Promise<Own> {
       metrics = own;

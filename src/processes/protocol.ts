@@ -24,6 +24,9 @@ export type SupervisorFunctions = {
   /** Pings the databases of all members; rejects if one does not answer. */
   readonly pingAll: () => Promise<void>;
   readonly allMetrics: () => Promise<Report | undefined>;
+  /** Reserves the place of a client in all processes; false if it is taken. */
+  readonly takePlace: (client: string) => boolean;
+  readonly freePlace: (client: string) => void;
 };
 
 /** The keys that the supervisor has read: no member reads them itself, so all have the same. */

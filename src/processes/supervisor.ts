@@ -44,6 +44,8 @@ export class Supervisor {
   readonly #members = new Set<Child>();
   readonly #serving = new Set<Child>();
   readonly #limiters = new Map<string, LocalRateLimiter>();
+  /** Who has taken the places of clients. */
+  readonly #places = new Map<string, Child>();
   readonly #leases = new LeaseQueue<Child>(({ channel }) => channel.notify('leaseWanted'));
   readonly #stop = new AbortController();
   #port: number;
@@ -118,11 +120,15 @@ export class Supervisor {
       limit: (calls) => calls.map((call) => this.#limit(call)),
       pingAll: () => this.#pingAll(),
       allMetrics: () => this.#collectMetrics(),
+      takePlace: (client) => this.#takePlace(client, member),
+      freePlace: (client) => void this.#places.delete(client),
     });
     void member.ended.then(() => {
       this.#members.delete(member);
       this.#serving.delete(member);
       this.#leases.release(member);
+      for (const [client, holder] of this.#places)
+        if (holder === member) this.#places.delete(client);
       this.#endedMetrics = this.#endedMetrics.then((ended) =>
         this.#combine([ended, member.metrics && this.#reports?.countersOf(member.metrics)]),
       );
@@ -163,6 +169,12 @@ export class Supervisor {
         if (!signal.aborted) this.#log.write('error', 'no process could be started', { error });
       }
     }
+  }
+
+  #takePlace(client: string, member: Child): boolean {
+    if (this.#places.has(client)) return false;
+    this.#places.set(client, member);
+    return true;
   }
 
   #limit({ limiter, quota, client, count, take }: LimiterCall): Quota {

@@ -47,7 +47,7 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   ],
   export: [
     [APP, "import { exported } from './export/feature.ts';\n"],
-    [APP, '    exported(options, database),\n'],
+    [APP, /.* exported\(options, .*\n/],
   ],
   health: [
     [APP, "import { health } from './health/feature.ts';\n"],

@@ -109,6 +109,17 @@ test('export over HTTP: with several processes', async (t) => {
     assert.equal((await request(url, 'GET', '/export')).text, before);
 });
 
+test('export over HTTP: one for each client of several processes', async (t) => {
+  const { url } = await startProcesses(t, 2, ['--db', await largeFile(t)]);
+  const beginSome = () => Promise.all(Array.from({ length: 6 }, () => begin(url)));
+  const reading = (await beginSome()).filter(({ statusCode }) => statusCode === 200);
+  assert.equal(reading.length, 1);
+  const statuses = (await beginSome()).map(({ statusCode }) => statusCode);
+  assert.deepEqual(new Set(statuses), new Set([503]));
+  assert.ok((await rest(reading[0] ?? assert.fail())).endsWith(`"records":${MANY}}\n`));
+  assert.equal((await begin(url)).statusCode, 200);
+});
+
 test('export over HTTP: one for each client, two in all', async (t) => {
   const db = await largeFile(t);
   const service = await startService(t, { db, trustProxy: true });
@@ -118,7 +129,7 @@ test('export over HTTP: one for each client, two in all', async (t) => {
   const again = await ask(1);
   assert.deepEqual(
     [again.status, again.headers['retry-after'], again.json.detail],
-    [503, '30', 'This process is sending this client an export already.'],
+    [503, '30', 'This client is reading an export already.'],
   );
   const second = await begin(service.url, as(2));
   const { status, json } = await ask(3);
