@@ -1,8 +1,8 @@
 // All data at /export, as the command `export` writes it: a backup over HTTP.
-import { endpoint } from '../contract/endpoint.ts';
+import { endpoint, type Input } from '../contract/endpoint.ts';
 import type { Feature } from '../feature.ts';
 import { type Problem, unavailable } from '../http/problem.ts';
-import type { Chunk } from '../http/reply.ts';
+import type { Chunk, Reply } from '../http/reply.ts';
 import type { Call } from '../http/route.ts';
 import type { StorageOptions } from '../open.ts';
 import { type Database, DatabaseUnusable } from '../storage/database.ts';
@@ -28,28 +28,78 @@ interface Places {
 
 /** The export of the database of this process at /export; a process that is alone has no places. */
 export function exported(options: StorageOptions, database: Database, places?: Places): Feature {
+  const exports = new Exports(options, database, places);
+  const route = endpoint('GET', '/export', exports.answer);
+  return {
+    routes: () => [route],
+    toProblem: (error) =>
+      error instanceof DatabaseUnusable
+        ? unavailable('The database cannot be exported now.', { cause: error })
+        : undefined,
+    stop: () => exports.stop(),
+  };
+}
+
+/** The exports that are being read. */
+class Exports {
+  readonly #options: StorageOptions;
+  readonly #database: Database;
+  readonly #places: Places | undefined;
   /** The functions that end the export of each client. */
-  const readers = new Map<string, (reason: string) => Promise<void>>();
+  readonly #readers = new Map<string, (reason: string) => Promise<void>>();
+
+  constructor(options: StorageOptions, database: Database, places?: Places) {
+    this.#options = options;
+    this.#database = database;
+    this.#places = places;
+  }
+
+  readonly answer = async ({ call }: Pick<Input<unknown, unknown>, 'call'>): Promise<Reply> => {
+    const client = call.clientId();
+    const stream = this.#read(client, call);
+    const reply = { status: 200, headers: HEADERS, stream };
+    if (call.method === 'HEAD') return reply;
+    await this.#takePlace(client);
+    // Opens the snapshot before the status is sent.
+    await stream.next();
+    return reply;
+  };
+
+  stop(): void {
+    for (const end of this.#readers.values()) void end('The service is stopping.');
+  }
+
+  /** Rejects with 503 if there is no place for the client. */
+  async #takePlace(client: string): Promise<void> {
+    const readers = this.#readers;
+    const places = this.#places;
+    const isTaken = places ? !(await places.take(client)) : readers.has(client);
+    if (isTaken) throw busy('This client is reading an export already.');
+    if (readers.size < EXPORT_LIMITS.readers) return;
+    await places?.free(client);
+    throw busy(`This process is sending ${readers.size} exports already.`);
+  }
 
   /** Yields nothing when the snapshot is open, and then the export. */
-  async function* read(client: string, call: Call): AsyncGenerator<Chunk> {
+  async *#read(client: string, call: Call): AsyncGenerator<Chunk> {
+    const readers = this.#readers;
     const over = new AbortController();
     const signal = AbortSignal.any([call.signal(), over.signal]);
     const opening = import('../commands/export.ts').then(({ openExport }) =>
-      openExport(options, database, signal),
+      openExport(this.#options, this.#database, signal),
     );
     let late: NodeJS.Timeout | undefined;
     /** Releases the snapshot: reading the next page fails for this reason. */
-    async function end(reason = 'The export has ended.'): Promise<void> {
+    const end = async (reason = 'The export has ended.'): Promise<void> => {
       clearTimeout(late);
       over.abort(unavailable(reason));
       if (readers.get(client) === end) {
         readers.delete(client);
         // Before the client learns of the end, so that it can begin another one at once.
-        await places?.free(client).catch(() => {});
+        await this.#places?.free(client).catch(() => {});
       }
       await opening.then(({ close }) => close()).catch(() => {});
-    }
+    };
     readers.set(client, end);
     try {
       const { texts } = await opening;
@@ -67,32 +117,6 @@ export function exported(options: StorageOptions, database: Database, places?: P
       await end();
     }
   }
-
-  const route = endpoint('GET', '/export', async ({ call }) => {
-    const client = call.clientId();
-    const stream = read(client, call);
-    const reply = { status: 200, headers: HEADERS, stream };
-    if (call.method === 'HEAD') return reply;
-    const isTaken = places ? !(await places.take(client)) : readers.has(client);
-    if (isTaken) throw busy('This client is reading an export already.');
-    if (readers.size >= EXPORT_LIMITS.readers) {
-      await places?.free(client);
-      throw busy(`This process is sending ${readers.size} exports already.`);
-    }
-    // Opens the snapshot before the status is sent.
-    await stream.next();
-    return reply;
-  });
-  return {
-    routes: () => [route],
-    toProblem: (error) =>
-      error instanceof DatabaseUnusable
-        ? unavailable('The database cannot be exported now.', { cause: error })
-        : undefined,
-    stop() {
-      for (const end of readers.values()) void end('The service is stopping.');
-    },
-  };
 }
 
 function busy(detail: string): Problem {
