@@ -32,7 +32,7 @@ fun main(args: Array<String>) {
     val patch = NotePatch("changed from Kotlin")
     val patched = notes.patchNote(id, patch, tag)
     check(patched.title == "changed from Kotlin") { patched }
-    val read = notes.getNote(id, include = listOf(NotesApi.IncludeGetNote.tags))
+    val read = notes.getNote(id, include = listOf(NotesApi.IncludeGetNote.Tags))
     check(read.tags == listOf("kotlin") && read.body == "body") { read }
 
     val outdated = problem<Problem>(412) { notes.patchNote(id, patch, tag) }
