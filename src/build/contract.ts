@@ -93,6 +93,7 @@ class Contract {
     const tags = this.#find('/components/parameters/TagIdFilter/schema');
     const search = this.#find('/components/parameters/SearchText');
     const bulk = this.#find('/components/requestBodies/NoteCreateRequest/x-bounds');
+    const edit = this.#find('/components/requestBodies/EditRequest/x-bounds');
     const snippet = this.#find('/components/schemas/Snippet/properties/text');
     const noteBody = this.#find('/components/schemas/NoteBody');
     const name = this.#find('/components/parameters/NoteName/schema');
@@ -109,6 +110,7 @@ class Contract {
       `export const NOTE_NAME = new RegExp(${JSON.stringify(name.pattern)});`,
       `export const MAX_TAG_FILTERS = ${tags.maxItems};`,
       `export const MAX_BULK_TAGS = ${bulk.tags};`,
+      `export const MAX_REPETITIONS = ${edit.repetitions};`,
       `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,
       `export const problems = ${JSON.stringify(this.#problemsOf())};`,
     ].join('\n');

@@ -95,5 +95,8 @@ export const MAX_TAG_FILTERS: number;
 /** How many tags the lines of one request may have together. */
 export const MAX_BULK_TAGS: number;
 
+/** How often a text to find may repeat its beginning. */
+export const MAX_REPETITIONS: number;
+
 /** What the text of a search may contain. */
 export const QUERY_BOUNDS: Readonly<Record<'words' | 'terms' | 'prefixes', number>>;

@@ -1,6 +1,6 @@
 // Appends to notes, and edits of them in one place: clients need neither read nor send the body.
 import { endpoint, type Input, type ReadBody, validationFailed } from '../contract/endpoint.ts';
-import { MAX_BODY_LENGTH } from '../contract/generated.js';
+import { MAX_BODY_LENGTH, MAX_REPETITIONS } from '../contract/generated.js';
 import type { Core } from '../feature.ts';
 import { isText } from '../http/body/formats.ts';
 import { fillTemplate, type Ids, notFound } from '../http/paths.ts';
@@ -14,9 +14,6 @@ import { rewrite } from './rewrites.ts';
 
 type Append = Input<Ids, { readonly text: string }>;
 type Edit = Input<Ids, { readonly old_text: string; readonly new_text: string }>;
-
-/** So that no text takes longer than a few milliseconds to find. */
-const MAX_REPETITIONS = 1_000;
 
 /** A name can lead to another note than at the first request. */
 const DELETED = 'The note of the first request with this idempotency key was deleted.';

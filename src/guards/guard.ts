@@ -7,7 +7,7 @@ import type { Key, Keys } from './keys.ts';
 import { checkHost, corsHeaders, isForeignWrite, preflightReply } from './origin.ts';
 import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
 
-/** What decides who is admitted. */
+/** The options that decide which requests are admitted. */
 export interface GuardOptions {
   readonly keys: Keys | undefined;
   /** Requests that a client may make in {@link WINDOW_S} seconds; undefined: any number. */

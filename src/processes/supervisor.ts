@@ -44,7 +44,7 @@ export class Supervisor {
   readonly #members = new Set<Child>();
   readonly #serving = new Set<Child>();
   readonly #limiters = new Map<string, LocalRateLimiter>();
-  /** Who has taken the places of clients. */
+  /** The process that has taken the place of each client. */
   readonly #places = new Map<string, Child>();
   readonly #leases = new LeaseQueue<Child>(({ channel }) => channel.notify('leaseWanted'));
   readonly #stop = new AbortController();

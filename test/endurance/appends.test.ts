@@ -2,16 +2,14 @@
 // killed. Each acknowledged text is there once and whole, each other one at most once.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { type TestContext, test } from 'node:test';
-import { newFile } from '../support/databases.ts';
-import { clusterAddress } from '../support/engine.ts';
+import type { TestContext } from 'node:test';
 import {
   type RestartableService,
   startRestartable,
   withKills,
 } from '../support/restartable-service.ts';
-import { needsRqlited, replaceLeader, startNodes } from '../support/rqlite-nodes.ts';
 import { assertSound } from '../support/stored-data.ts';
+import { testLedger } from './ledgers.ts';
 
 const CLIENTS = 64;
 
@@ -79,19 +77,4 @@ async function appendLines(
   t.diagnostic(`${inDoubt.size} lines without an answer, ${replays} repetitions of what was done`);
 }
 
-test('appends: 4,000 lines of 64 clients, none lost, doubled or torn', (t) =>
-  appendLines(t, newFile(t), 4_000, ({ killOne, killAll }) => [
-    ...[killOne, killAll, killOne, killAll],
-  ]));
-
-test('appends: lines on a cluster, none lost, doubled or torn', {
-  skip: needsRqlited,
-}, async (t) => {
-  const cluster = await startNodes(3);
-  t.after(() => cluster.stop());
-  const killLeader = () => replaceLeader(cluster);
-  const db = clusterAddress(cluster.nodes.map(({ url }) => url));
-  await appendLines(t, db, 2_000, ({ killOne, killAll }) => [
-    ...[killLeader, killOne, killLeader, killAll, killLeader],
-  ]);
-});
+testLedger('appends: no line is lost, doubled or torn', appendLines, 4_000, 2_000);

@@ -2,16 +2,14 @@
 // killed. Each name has one note, no note lacks one, and each acknowledged text is there once.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { type TestContext, test } from 'node:test';
-import { newFile } from '../support/databases.ts';
-import { clusterAddress } from '../support/engine.ts';
+import type { TestContext } from 'node:test';
 import {
   type RestartableService,
   startRestartable,
   withKills,
 } from '../support/restartable-service.ts';
-import { needsRqlited, replaceLeader, startNodes } from '../support/rqlite-nodes.ts';
 import { assertSound } from '../support/stored-data.ts';
+import { testLedger } from './ledgers.ts';
 
 const CLIENTS = 64;
 const APPENDS_PER_NAME = 40;
@@ -68,19 +66,4 @@ async function appendToNames(
   t.diagnostic(`${created} of ${names} acknowledged as created, ${inDoubt.size} without an answer`);
 }
 
-test('named appends: 60 names, each with one note and all its lines', (t) =>
-  appendToNames(t, newFile(t), 60, ({ killOne, killAll }) => [
-    ...[killOne, killAll, killOne, killAll],
-  ]));
-
-test('named appends: names on a cluster, each with one note and all its lines', {
-  skip: needsRqlited,
-}, async (t) => {
-  const cluster = await startNodes(3);
-  t.after(() => cluster.stop());
-  const killLeader = () => replaceLeader(cluster);
-  const db = clusterAddress(cluster.nodes.map(({ url }) => url));
-  await appendToNames(t, db, 40, ({ killOne, killAll }) => [
-    ...[killLeader, killOne, killLeader, killAll],
-  ]);
-});
+testLedger('named appends: each name has one note with all its lines', appendToNames, 60, 40);

@@ -43,7 +43,7 @@ async function largeFile(t: TestContext): Promise<string> {
   return path;
 }
 
-/** Begins an export; the client reads nothing before it is told to. */
+/** Begins an export, of which the client has read nothing yet. */
 async function begin(url: string, headers = {}): Promise<IncomingMessage> {
   // A cut may come before anybody reads.
   const ignore = () => {};

@@ -1,5 +1,5 @@
-// The lease for writing, without processes: who holds it, who waits, and what happens when one
-// disappears.
+// The write lease: who holds it, who waits for it, and what happens when a holder ends. No processes
+// are started.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
