@@ -20,10 +20,9 @@ import type { Log } from './log/log.ts';
 import { memory } from './memory/feature.ts';
 import { metrics } from './metrics/feature.ts';
 import { names } from './names/feature.ts';
-import { namesOfNotes } from './names/named-notes.ts';
 import { openStorage } from './open.ts';
-import { records } from './records/feature.ts';
-import { requestKeys, retries } from './retries/feature.ts';
+import { type RecordFeature, records } from './records/feature.ts';
+import { retries } from './retries/feature.ts';
 import { search } from './search/feature.ts';
 import { createSocket } from './socket-path.ts';
 import { QueueFull } from './storage/batcher.ts';
@@ -37,9 +36,8 @@ import {
 import { fileSizes } from './storage/sqlite/files.ts';
 import { type CommitObserver, createWriter, NO_MEMORY } from './storage/writer.ts';
 import { tags } from './tags/feature.ts';
-import { tagsOfNotes } from './tags/tagged-notes.ts';
 import { texts } from './text/feature.ts';
-import { givenTimes } from './times/feature.ts';
+import { times } from './times/feature.ts';
 
 /** What the processes of one service share. One that is alone has none of it. */
 export interface Siblings extends SharedGuards {
@@ -169,7 +167,7 @@ async function serve(
 
 /** Adds the features that need the core. */
 function addFeatures(
-  features: Feature[],
+  features: RecordFeature[],
   { database, isStopping }: Pick<Core, 'database' | 'isStopping'>,
 ): void {
   const observers: CommitObserver[] = [];
@@ -190,12 +188,13 @@ function addFeatures(
     tags(core),
     edited,
     names(core, (...notes) => recorded.handlersOf(...notes), edited),
+    times(),
+    texts(),
     changes(core),
   );
-  const listed = lists(core, features);
-  const parts = [requestKeys, tagsOfNotes, namesOfNotes, givenTimes];
-  const recorded = records(core, parts, listed.readChosen, texts());
-  features.push(listed, recorded);
+  features.push(lists(core, features));
+  const recorded = records(core, features);
+  features.push(recorded);
   observers.push(...features.flatMap(({ commits = [] }) => commits));
 }
 

@@ -1,6 +1,7 @@
 // The lists of all resources, and single records with other members than their own.
 import type { Core, Feature } from '../feature.ts';
 import { unavailable } from '../http/problem.ts';
+import type { RecordFeature } from '../records/feature.ts';
 import type { ReadChosen } from '../records/route.ts';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
@@ -15,7 +16,10 @@ const LATE = unavailable('Other searches have taken too long. Try again later.')
 const TOO_SLOW = unavailable('The list takes too long to find. Ask for less, or try again later.');
 
 /** The lists, with what other features add to them. */
-export function lists({ database, memory, meters }: Core, features: readonly Feature[]) {
+export function lists(
+  { database, memory, meters }: Core,
+  features: readonly Feature[],
+): RecordFeature {
   const extensions = features.flatMap(({ inLists = [] }) => inLists);
   // All lists share it, so that slow reads have one limit.
   const slow = new SlowReads(meters?.page, database.patienceMs);
@@ -36,5 +40,5 @@ export function lists({ database, memory, meters }: Core, features: readonly Fea
       if (error instanceof WaitedTooLong) return LATE;
       return error instanceof ReadTooSlow ? TOO_SLOW : undefined;
     },
-  } satisfies Feature & { readChosen: ReadChosen };
+  };
 }

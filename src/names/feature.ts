@@ -1,15 +1,16 @@
 // Notes at names that clients choose: a script writes to its note without keeping an id.
 import { endpoint, type Input, type ReadBody } from '../contract/endpoint.ts';
-import type { Core, Feature } from '../feature.ts';
+import type { Core } from '../feature.ts';
 import type { Bases } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
+import type { RecordFeature } from '../records/feature.ts';
 import type { Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Members, Resource } from '../resources/resource.ts';
 import { namesInLists } from './in-lists.ts';
-import { createFinder, NAME_TAKEN } from './named-notes.ts';
+import { createFinder, NAME_TAKEN, namesOfNotes } from './named-notes.ts';
 
 type Named<Content = Members> = Input<{ readonly name: string }, Content>;
 type AtId<Content = Members> = Input<{ readonly note_id: number }, Content>;
@@ -32,10 +33,11 @@ export function names(
   core: Core,
   handlersOf: (resource: Resource, bases: Bases) => Records,
   edits?: Edits,
-): Feature {
+): RecordFeature {
   const find = createFinder(core);
   return {
     inLists: namesInLists,
+    inWrites: namesOfNotes,
     routes(bases) {
       const records = handlersOf(notes, bases);
       const named = new NamedNotes(records, find);

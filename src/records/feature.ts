@@ -7,18 +7,27 @@ import type { WritePart } from './creation.ts';
 import { type ReadChosen, Records, recordRoutes, type Texts } from './route.ts';
 import { Table } from './table.ts';
 
-/** The records; without the others, only with their own members, and only in JSON. */
+/** What a feature adds to records, too. */
+export interface RecordFeature extends Feature {
+  /** Returns its part in the writes of a resource; a part is around those of later features. */
+  readonly inWrites?: (resource: Resource) => WritePart | undefined;
+  readonly texts?: ReadonlyMap<Resource, Texts>;
+  /** Of this, one feature gives it. */
+  readonly readChosen?: ReadChosen;
+}
+
+/** The records, with what `features` add to them. */
 export function records(
   { database, memory, write, meters }: Core,
-  partsOf: readonly ((resource: Resource) => WritePart | undefined)[],
-  readChosen?: ReadChosen,
-  texts?: ReadonlyMap<Resource, Texts>,
+  features: readonly RecordFeature[],
 ) {
   const tables = new Map<Resource, Table>();
   for (const resource of RESOURCES) {
-    const parts = partsOf.flatMap((partOf) => partOf(resource) ?? []);
+    const parts = features.flatMap(({ inWrites }) => inWrites?.(resource) ?? []);
     tables.set(resource, new Table(resource, database, write, memory, meters?.read, parts));
   }
+  const readChosen = features.find((each) => each.readChosen)?.readChosen;
+  const texts = features.find((each) => each.texts)?.texts;
   const handlersOf = (resource: Resource, bases: Bases): Records => {
     const tableOf = (each: Resource) => tables.get(each) as Table;
     const ownerTable = resource.owner && tableOf(resource.owner.resource);

@@ -1,9 +1,9 @@
 // The keys of requests that must not be carried out twice, however often they are sent: a
 // repetition creates nothing and gets the first answer.
 import { createHash, hash } from 'node:crypto';
-import type { Feature } from '../feature.ts';
 import { Problem } from '../http/problem.ts';
 import type { Given, RecordInput, WritePart } from '../records/creation.ts';
+import type { RecordFeature } from '../records/feature.ts';
 import { NUMBER, newIdSql } from '../records/writes.ts';
 import type { Resource } from '../resources/resource.ts';
 import { tagSql } from '../storage/numbers.ts';
@@ -22,9 +22,9 @@ export const FORGET_KEYS = `
 const REUSED = 'This idempotency key was used before, for a different request.';
 const REPLAYED = ['idempotent-replayed', 'true'];
 
-/** The clock of the keys: they outlive a clock that is set forward. */
-export function retries(): Feature {
-  return { commits: new KeyClock() };
+/** The keys, and their clock: they outlive one that is set forward. */
+export function retries(): RecordFeature {
+  return { commits: new KeyClock(), inWrites: requestKeys };
 }
 
 /** Returns the part of keys in the creation of records. */

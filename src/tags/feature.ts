@@ -1,21 +1,23 @@
 // The tags on notes.
 import { endpoint, type Input } from '../contract/endpoint.ts';
-import type { Core, Feature } from '../feature.ts';
+import type { Core } from '../feature.ts';
 import { type Ids, notFound } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
+import type { RecordFeature } from '../records/feature.ts';
 import { inLists } from './in-lists.ts';
 import { createNoteTags } from './note-tags.ts';
+import { tagsOfNotes } from './tagged-notes.ts';
 
 /** The tags on notes, each at its path and in lists. */
-export function tags({ database, write }: Core): Feature {
+export function tags({ database, write }: Core): RecordFeature {
   const noteTags = createNoteTags(database, write);
   const path = '/notes/{note_id}/tags/{tag_id}';
   const routes = [
     endpoint<Ids>('PUT', path, (input) => perform('add', input)),
     endpoint<Ids>('DELETE', path, (input) => perform('remove', input)),
   ];
-  return { routes: () => routes, inLists };
+  return { routes: () => routes, inLists, inWrites: tagsOfNotes };
 
   async function perform(
     method: 'add' | 'remove',

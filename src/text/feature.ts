@@ -3,11 +3,12 @@
 import { isText } from '../http/body/formats.ts';
 import { preferredType } from '../http/body/media-type.ts';
 import { jsonReply } from '../http/reply.ts';
+import type { RecordFeature } from '../records/feature.ts';
 import { checkRead, stateHeaders } from '../records/preconditions.ts';
 import type { Texts } from '../records/route.ts';
 import { comments } from '../resources/comments.ts';
 import { notes } from '../resources/notes.ts';
-import type { Members, Resource } from '../resources/resource.ts';
+import type { Members } from '../resources/resource.ts';
 import { bodyInMarkdown, markdownOf } from './markdown.ts';
 import { noteIn } from './members.ts';
 
@@ -16,11 +17,13 @@ const ENDINGS: Readonly<Record<string, string>> = { 'text/markdown': '.md', 'tex
 const TYPES = Object.keys(ENDINGS);
 
 /** The texts of notes and of comments, which are their bodies alone. */
-export function texts(): ReadonlyMap<Resource, Texts> {
-  return new Map([
-    [notes, textsOf(readNote, markdownOf)],
-    [comments, textsOf((body) => ({ body }), bodyInMarkdown)],
-  ]);
+export function texts(): RecordFeature {
+  return {
+    texts: new Map([
+      [notes, textsOf(readNote, markdownOf)],
+      [comments, textsOf((body) => ({ body }), bodyInMarkdown)],
+    ]),
+  };
 }
 
 function textsOf(

@@ -3,6 +3,7 @@ import { validationFailed } from '../contract/endpoint.ts';
 import { violationAt } from '../contract/violations.ts';
 import type { Violation } from '../http/problem.ts';
 import type { WritePart } from '../records/creation.ts';
+import type { RecordFeature } from '../records/feature.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
 import { NOW } from '../storage/parameter.ts';
 import type { Values } from '../storage/writer.ts';
@@ -48,9 +49,9 @@ const GIVEN_TIMES: WritePart = {
   }),
 };
 
-/** Returns the part of given times in the creations of any resource. */
-export function givenTimes(): WritePart {
-  return GIVEN_TIMES;
+/** The times that creations of any resource can be given. */
+export function times(): RecordFeature {
+  return { inWrites: () => GIVEN_TIMES };
 }
 
 /** Returns ms since 1970; null for null. The contract has checked the form. */

@@ -55,9 +55,7 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   ],
   lists: [
     [APP, "import { lists } from './lists/feature.ts';\n"],
-    [APP, /.* lists\(core, .*\n/],
-    [APP, 'records(core, parts, listed.readChosen', 'records(core, parts, undefined'],
-    [APP, 'features.push(listed, recorded)', 'features.push(recorded)'],
+    [APP, /.*lists\(core, .*\n/],
   ],
   // The rest of the folder writes the log of the process itself: its start, its faults, its stop.
   'log/feature.ts': [
@@ -83,16 +81,13 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   ],
   names: [
     [APP, "import { names } from './names/feature.ts';\n"],
-    [APP, "import { namesOfNotes } from './names/named-notes.ts';\n"],
     [APP, /.* names\(core, .*\n/],
-    [APP, 'tagsOfNotes, namesOfNotes', 'tagsOfNotes'],
   ],
   // An append can have a key, too.
   'retries and edits': [
     ...WITHOUT_EDITS,
-    [APP, "import { requestKeys, retries } from './retries/feature.ts';\n"],
+    [APP, "import { retries } from './retries/feature.ts';\n"],
     [APP, '    retries(),\n'],
-    [APP, '[requestKeys, tagsOfNotes', '[tagsOfNotes'],
   ],
   rqlite: [
     [DATABASES, "import { clusterAt } from '../rqlite/feature.ts';\n"],
@@ -106,17 +101,15 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   ],
   tags: [
     [APP, "import { tags } from './tags/feature.ts';\n"],
-    [APP, "import { tagsOfNotes } from './tags/tagged-notes.ts';\n"],
     [APP, '    tags(core),\n'],
-    [APP, '[requestKeys, tagsOfNotes', '[requestKeys'],
   ],
   text: [
     [APP, "import { texts } from './text/feature.ts';\n"],
-    [APP, 'listed.readChosen, texts())', 'listed.readChosen)'],
+    [APP, '    texts(),\n'],
   ],
   times: [
-    [APP, "import { givenTimes } from './times/feature.ts';\n"],
-    [APP, ', givenTimes]', ']'],
+    [APP, "import { times } from './times/feature.ts';\n"],
+    [APP, '    times(),\n'],
   ],
 };
 

@@ -52,8 +52,6 @@ const BESIDE_DOORS = [
   'retries/key-clock.ts',
   // Commands fill and check the indexes without a service.
   'search/word-indexes.ts',
-  // What creations have of names and tags: app.ts gives it to the records before there are any.
-  ...['names/named-notes.ts', 'tags/tagged-notes.ts'],
 ];
 
 const SERVICE = ['main.ts', 'library.ts'];

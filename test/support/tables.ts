@@ -21,7 +21,7 @@ import { createWriter, type Memory, type Values, type Write } from '../../src/st
 import { type RowTag, tagsGiven } from '../../src/tags/bodies.ts';
 import { inLists } from '../../src/tags/in-lists.ts';
 import { tagsOfNotes } from '../../src/tags/tagged-notes.ts';
-import { givenTimes } from '../../src/times/feature.ts';
+import { times } from '../../src/times/feature.ts';
 import { type Members, sampleOf } from './records.ts';
 
 /** Members of a record by name, or the values of its first fields. */
@@ -63,7 +63,7 @@ export function tableOf(
   memory?: Memory,
 ) {
   const optional = [tagsOfNotes(resource) ?? [], namesOfNotes(resource) ?? []];
-  const parts = [requestKeys(resource), optional, givenTimes()].flat(2);
+  const parts = [requestKeys(resource), optional, times().inWrites?.(resource) ?? []].flat(2);
   const table = new Table(resource, database, write, memory, undefined, parts);
   const pages = new Pages(listsOf(resource), database);
   const complete = (input: Input) => valuesOf(resource, input);
