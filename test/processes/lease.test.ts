@@ -1,5 +1,5 @@
-// The write lease: who holds it, who waits for it, and what happens when a holder ends. No processes
-// are started.
+// The write lease: who holds it, who waits for it, and what happens when a holder ends. The tests
+// start no processes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
