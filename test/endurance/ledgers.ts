@@ -5,7 +5,7 @@ import { clusterAddress } from '../support/engine.ts';
 import type { RestartableService } from '../support/restartable-service.ts';
 import { needsRqlited, replaceLeader, startNodes } from '../support/rqlite-nodes.ts';
 
-/** Writes `size` entries to `db` while the kills of the service are carried out, and checks them. */
+/** Writes `size` entries to `db` while the kills are carried out, and checks what is there. */
 type RunLedger = (
   t: TestContext,
   db: string,
