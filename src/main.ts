@@ -198,8 +198,9 @@ function createLog({ logLevel, logFormat, processes }: Options): Log {
 
 async function reloadKeys(app: Pick<App, 'reloadKeys'>, file: string, log: Log): Promise<void> {
   try {
-    log.write('info', 'keys reloaded', { keys: await app.reloadKeys() });
+    const keys = await app.reloadKeys();
     await warnOfReaders(file, log);
+    log.write('info', 'keys reloaded', { keys });
   } catch (error) {
     // One line says it all; a stack trace would look like a crash.
     log.write('error', 'the old keys stay', { reason: (error as Error).message });
