@@ -4,7 +4,7 @@ import { Problem } from '../http/problem.ts';
 import type { Admission, Guard } from '../http/route.ts';
 import { clientNetwork } from './client-address.ts';
 import type { Key, Keys } from './keys.ts';
-import { checkHost, corsHeaders, isForeignWrite, preflightReply } from './origin.ts';
+import { checkHost, corsHeaders, isForeign, isWrite, preflightReply } from './origin.ts';
 import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
 
 /** The options that decide which requests are admitted. */
@@ -23,8 +23,10 @@ export interface GuardOptions {
 const UNLIMITED: ReadonlySet<string> = new Set(['health', 'livez', 'readyz']);
 /** The paths of one segment that require no key. */
 const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json']);
-/** The first segments of paths that require no key. */
-const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems']);
+/** The first segments of paths that require no key. A 401 below .well-known would mean OAuth. */
+const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems', '.well-known']);
+/** The path of one segment where other sites may not even read: its protocol demands it. */
+const ASSISTANTS = 'mcp';
 
 const READ_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -80,15 +82,16 @@ export function createGuard(options: GuardOptions): Guard {
   return function guard(message, segments) {
     if (loopback) checkHost(message, hostname);
     const cors = readOrigins.size > 0 ? corsHeaders(message, readOrigins) : [];
-    if (isForeignWrite(message, writeOrigins)) {
+    const [first = ''] = segments;
+    const isSingle = segments.length === 1;
+    const isChecked = isWrite(message) || (isSingle && first === ASSISTANTS);
+    if (isChecked && isForeign(message, writeOrigins)) {
       const refusal = new Problem('forbidden', 'Writes from other sites are not allowed.');
       return { headers: cors, refusal };
     }
     const preflight = preflightReply(message, readOrigins);
     if (preflight) return { headers: cors, reply: preflight };
     if (!keys && !limit) return { headers: cors };
-    const [first = ''] = segments;
-    const isSingle = segments.length === 1;
     const usedKeys = (isSingle && OPEN.has(first)) || OPEN_BELOW.has(first) ? undefined : keys;
     const usedLimit = isSingle && UNLIMITED.has(first) ? undefined : limit;
     return usedKeys || usedLimit ? admit(message, cors, usedKeys, usedLimit) : { headers: cors };

@@ -14,7 +14,7 @@ const PREFLIGHT_HEADERS = [
   ...['access-control-allow-methods', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
   'access-control-allow-headers',
   'authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, ' +
-    'traceparent, tracestate, x-api-key, x-request-id',
+    'mcp-method, mcp-name, mcp-protocol-version, traceparent, tracestate, x-api-key, x-request-id',
   // The maximum of Chromium, in seconds.
   ...['access-control-max-age', '7200'],
 ];
@@ -28,11 +28,14 @@ export function checkHost(message: IncomingMessage, own: string): void {
     throw new Problem('forbidden', 'This service has no such host name.');
 }
 
-/** Whether a browser sent this write for an origin that is neither our own nor in `origins`. */
-export function isForeignWrite(message: IncomingMessage, origins: ReadonlySet<string>): boolean {
-  const { method, headers } = message;
-  if (SAFE_METHODS.has(method)) return false;
-  const { origin, 'sec-fetch-site': site } = headers;
+/** Whether this request may change something, if it comes from another site. */
+export function isWrite({ method }: IncomingMessage): boolean {
+  return !SAFE_METHODS.has(method);
+}
+
+/** Whether a browser sent this for an origin that is neither our own nor in `origins`. */
+export function isForeign(message: IncomingMessage, origins: ReadonlySet<string>): boolean {
+  const { origin, 'sec-fetch-site': site } = message.headers;
   if (origin !== undefined && origins.has(origin)) return false;
   if (site !== undefined) return site === 'cross-site' || site === 'same-site';
   return origin !== undefined && !isHostOf(hostOf(message), origin);

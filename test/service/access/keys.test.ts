@@ -110,6 +110,7 @@ test('keys: without one no answer reveals whether a path exists', async () => {
     ['GET', '/openapi.json/x'],
     ['GET', '//x'],
     ['GET', '/%64ocs2'],
+    ['GET', '/.well-known2/x'],
     ['GET', '/%6Eotes'],
   ] as const) {
     const answer = await service.request(method, path);
@@ -117,6 +118,18 @@ test('keys: without one no answer reveals whether a path exists', async () => {
   }
   for (const path of ['/', '/health', '/livez', '/readyz', '/problems/x', '/docs/x'])
     assert.notEqual((await service.request('GET', path)).status, 401, path);
+});
+
+test('keys: below /.well-known the answer is 404, whatever the key', async () => {
+  for (const path of ['oauth-protected-resource/mcp', 'openid-configuration', 'x', '']) {
+    for (const headers of [{}, BEARER, WRONG]) {
+      for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
+        const answer = await service.request(method, `/.well-known/${path}`, { headers });
+        assert.deepEqual([answer.status, answer.headers['www-authenticate']], [404, undefined]);
+        if (method !== 'HEAD') assert.equal(answer.json.detail, 'There is nothing at this path.');
+      }
+    }
+  }
 });
 
 test('keys: absolute and encoded targets need one like their path', async () => {

@@ -41,6 +41,23 @@ test('origins: a write of another site is 403 and changes nothing', async (t) =>
   ]);
 });
 
+test('origins: at /mcp another site may not even read', async (t) => {
+  const service = await startService(t, { corsOrigins: [SITE] });
+  const foreign: Record<string, string>[] = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+  ];
+  for (const headers of [...foreign, {}, { origin: SITE }, { origin: service.url }]) {
+    for (const method of ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']) {
+      const { status } = await service.request(method, '/mcp', { headers });
+      const isForeign = foreign.includes(headers);
+      assert.equal(status === 403, isForeign, `${method} ${JSON.stringify(headers)}`);
+    }
+    for (const path of ['/mcp/x', '/health'])
+      assert.notEqual((await service.request('GET', path, { headers })).status, 403);
+  }
+});
+
 test('origins: a write from the same site or no browser is stored', async () => {
   for (const headers of [{}, { origin: service.url }, { 'sec-fetch-site': 'none' }])
     assert.equal((await service.request('POST', '/notes', { json: NOTE, headers })).status, 201);
@@ -212,7 +229,8 @@ test('cors: a preflight needs no key and uses up no quota', async (t) => {
     assert.equal(
       headers['access-control-allow-headers'],
       'authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, ' +
-        'traceparent, tracestate, x-api-key, x-request-id',
+        'mcp-method, mcp-name, mcp-protocol-version, traceparent, tracestate, x-api-key, ' +
+        'x-request-id',
     );
     assert.match(headers['access-control-max-age'] ?? '', /^[1-9]\d+$/);
     assert.equal(headers.vary, 'origin');
