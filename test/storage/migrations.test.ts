@@ -41,8 +41,9 @@ const UNEXPLAINED = `SELECT name FROM sqlite_schema WHERE type <> 'index' AND sq
 test('migrations: an empty database gets STRICT tables, a version and comments', async (t) => {
   const database = await openDatabase(t);
   const names = [
-    ...['migrations', 'generation', 'answers'].map((name) => `notes_server_${name}`),
+    ...['migrations', 'generation', 'answers', 'history'].map((name) => `notes_server_${name}`),
     ...['changes', 'note_names', 'note_tags', 'note_tag_blocks', 'note_words_position'],
+    ...['note_versions', 'deleted_notes', 'deleted_comments'],
     ...RESOURCES.flatMap(({ table, blocks, numberBlocks = [] }) => [
       table,
       blocks,

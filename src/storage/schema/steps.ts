@@ -1,6 +1,7 @@
 // The steps of the schema, in plain SQL. A released step never changes; a new one is appended.
 // SQLite keeps the comments within statements, for `.schema`.
 // The parameter ?1 is a new generation, as JSON.
+import { HISTORY } from './history.ts';
 
 const FIRST = `
 CREATE TABLE notes_server_generation (
@@ -293,4 +294,4 @@ CREATE TABLE note_names (
 `;
 
 /** The steps in order; step N brings a database from version N - 1 to version N. */
-export const STEPS: readonly string[] = [FIRST, SAME_LETTERS, NAMES];
+export const STEPS: readonly string[] = [FIRST, SAME_LETTERS, NAMES, HISTORY];

@@ -1,0 +1,85 @@
+// The step of the schema for what changes and deletions of notes replace: triggers keep it.
+
+/** As in steps.ts. */
+export const HISTORY = `
+CREATE TABLE notes_server_history (
+  -- For how many days it is kept; with 0, nothing is.
+  days INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO notes_server_history (days) VALUES (30);
+
+CREATE TABLE note_versions (
+  -- Earlier texts of notes, also of those in the trash. What was kept later has greater ids.
+  id INTEGER PRIMARY KEY,
+  note_id INTEGER NOT NULL,
+  -- The number of the change that made the text.
+  version INTEGER NOT NULL,
+  updated_at INTEGER,
+  replaced_at INTEGER,
+  title TEXT NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX versions_of_note ON note_versions (note_id, version, replaced_at);
+
+CREATE TRIGGER note_version_kept AFTER UPDATE OF title, body ON notes
+    WHEN (new.title <> old.title OR new.body <> old.body)
+    AND (SELECT days FROM notes_server_history) > 0
+    AND (SELECT new.updated_at BETWEEN replaced_at AND replaced_at + 600000
+           AND new.updated_at > new.created_at
+         FROM note_versions WHERE note_id = new.id
+         ORDER BY version DESC LIMIT 1) IS NOT TRUE BEGIN
+  -- Keeps the text before a series of changes, and the latest 100 texts of a note. The time of a
+  -- note that was created in the future does not tell when it is changed: each text is kept.
+  INSERT INTO note_versions (note_id, version, updated_at, replaced_at, title, body)
+    VALUES (new.id, old.number, old.updated_at, new.updated_at, old.title, old.body);
+  DELETE FROM note_versions WHERE note_id = new.id AND version <= (
+    SELECT version FROM note_versions WHERE note_id = new.id
+    ORDER BY version DESC LIMIT 1 OFFSET 100);
+END;
+
+CREATE TABLE deleted_notes (
+  -- The trash. What was deleted later has greater positions.
+  position INTEGER PRIMARY KEY,
+  deleted_at INTEGER,
+  name TEXT,
+  -- In JSON.
+  tag_ids TEXT NOT NULL,
+  -- As notes, with the columns in the same order.
+  id INTEGER NOT NULL UNIQUE,
+  number INTEGER NOT NULL,
+  created_at INTEGER,
+  updated_at INTEGER,
+  title TEXT NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE deleted_comments (
+  -- As comments, with the columns in the same order.
+  id INTEGER PRIMARY KEY,
+  note_id INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  created_at INTEGER,
+  updated_at INTEGER,
+  body TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX comments_of_deleted_note ON deleted_comments (note_id);
+
+CREATE TRIGGER note_kept BEFORE DELETE ON notes
+    WHEN (SELECT days FROM notes_server_history) > 0 BEGIN
+  -- Copies a note to the trash before all that belongs to it is deleted.
+  INSERT OR REPLACE INTO deleted_notes
+    SELECT NULL, NULL, (SELECT name FROM note_names WHERE note_id = old.id),
+      (SELECT json_group_array(tag_id) FROM note_tags WHERE note_id = old.id), notes.*
+    FROM notes WHERE id = old.id;
+  INSERT OR REPLACE INTO deleted_comments SELECT * FROM comments WHERE note_id = old.id;
+END;
+
+CREATE TRIGGER deleted_note_timed AFTER UPDATE OF at ON changes
+    WHEN new.type = 'note.deleted' BEGIN
+  -- Takes over the time of the deletion when the service sets it.
+  UPDATE deleted_notes SET deleted_at = new.at WHERE id = new.id AND deleted_at IS NULL;
+END;
+`;
