@@ -65,7 +65,6 @@ export interface WritePart {
   readonly times?: { readonly created_at: string; readonly updated_at: string };
   /** What `settle` must know: SQL by name. */
   readonly columns: Readonly<Record<string, string>>;
-  readonly join?: string;
   /** Returns its statements around the others; `named` lets them use the named queries. */
   readonly around: (others: Statements, named: (sql: string) => { sql: string }) => Statements;
   /** The changes that ask for it. */
@@ -98,9 +97,7 @@ export function withValues(rows: Values[], parts: readonly WritePart[], given: G
   const asked = parts.slice(0, given.length);
   const valuesAt = (index: number) =>
     asked.flatMap(({ sent = [] }, part) => given[part]?.values?.[index] ?? sent.map(() => null));
-  return asked.some(({ sent }) => sent)
-    ? rows.map((row, index) => [...row, ...valuesAt(index)])
-    : rows;
+  return rows.map((row, index) => [...row, ...valuesAt(index)]);
 }
 
 /** Returns creations with these parts, each of which is around those that follow it. */
@@ -144,11 +141,10 @@ function statementsWith(resource: Resource, parts: readonly WritePart[]): Statem
   const columns = Object.assign({}, ...inside.map(({ columns }) => columns));
   const { id = newIdSql(resource), tag = tagSql(NUMBER) } = columns;
   const read = { position: '_position', owner_exists: ownerExists, ...columns, id, tag };
-  const joined = `FROM sent ${parts.map(({ join = '' }) => join).join(' ')}`;
   const times = parts.find((part) => part.times)?.times;
   const withNamed = (sql: string) => ({ sql: `WITH ${named} ${sql}` });
   const records: Statements = {
-    before: readStatement(named, read, `${joined} WHERE _fingerprint IS NOT NULL`),
+    before: readStatement(named, read, 'FROM sent WHERE _fingerprint IS NOT NULL'),
     insert: withNamed(insertSql(resource, newRecords(resource, 'FROM admitted', times))),
   };
   return inside.reduce((others, { around }) => around(others, withNamed), records);

@@ -17,14 +17,11 @@ export interface RecordFeature extends Feature {
 }
 
 /** The records, with what `features` add to them. */
-export function records(
-  { database, memory, write, meters }: Core,
-  features: readonly RecordFeature[],
-) {
+export function records(core: Core, features: readonly RecordFeature[]) {
   const tables = new Map<Resource, Table>();
   for (const resource of RESOURCES) {
     const parts = features.flatMap(({ inWrites }) => inWrites?.(resource) ?? []);
-    tables.set(resource, new Table(resource, database, write, memory, meters?.read, parts));
+    tables.set(resource, new Table(resource, core, parts));
   }
   const readChosen = features.find((each) => each.readChosen)?.readChosen;
   const texts = features.find((each) => each.texts)?.texts;

@@ -1,10 +1,11 @@
 // The records of a resource, whose JSON text SQLite builds and the service sends as it is.
 
+import type { Core } from '../feature.ts';
 import type { Resource } from '../resources/resource.ts';
-import { Batcher, type BatchMeter } from '../storage/batcher.ts';
+import { Batcher } from '../storage/batcher.ts';
 import { type Database, MAX_PAGE_BYTES } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
-import { detached, type Memory, NO_MEMORY, type Values, type Write } from '../storage/writer.ts';
+import type { Memory, Values, Write } from '../storage/writer.ts';
 import type { Condition } from './condition.ts';
 import {
   creationWith,
@@ -38,10 +39,7 @@ export class Table {
 
   constructor(
     resource: Resource,
-    database: Database,
-    write: Write,
-    memory: Memory = NO_MEMORY,
-    meter?: BatchMeter,
+    { database, memory, meters, write }: Pick<Core, 'database' | 'memory' | 'meters' | 'write'>,
     parts: readonly WritePart[] = [],
   ) {
     this.#resource = resource;
@@ -51,7 +49,7 @@ export class Table {
     this.#creations = parts.map((_, last) => creationWith(resource, parts.slice(0, last + 1)));
     this.#memory = memory;
     const run = this.#readBatch.bind(this, database, readSql(resource));
-    this.#reads = new Batcher({ run, meter });
+    this.#reads = new Batcher({ run, meter: meters?.read });
   }
 
   /** Stores all or none; undefined if the owner is missing. */
@@ -88,14 +86,8 @@ export class Table {
     const records = keys.map(({ id, owner }, index) =>
       recordIn(lines[index], this.#beginningOf(id, owner)),
     );
-    if (revision !== undefined) {
-      const read = keys.map(({ id }, index) => {
-        const record = records[index];
-        const kept = record && { tag: detached(record.tag), text: detached(record.text) };
-        return [id, kept] as const;
-      });
-      this.#memory.keep(revision, table, read);
-    }
+    const read = keys.map(({ id }, index) => [id, records[index]] as const);
+    this.#memory.keep(revision, table, read);
     return records;
   }
 

@@ -30,16 +30,16 @@ export function retries(): RecordFeature {
 /** Returns the part of keys in the creation of records. */
 export function requestKeys(resource: Resource): WritePart {
   const { table } = resource;
+  const known = (column: string) => `(SELECT ${column} FROM ${ANSWERS} WHERE key = _key)`;
   return {
     askedBy: ['idempotency-key'],
     read: (input, _, newAt) => readKey(input, newAt),
     admits: `NOT EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = _key)`,
     columns: {
-      fingerprint: 'known.fingerprint',
-      id: `coalesce(known.id, ${newIdSql(resource)})`,
-      tag: `coalesce(known.tag, ${tagSql(NUMBER)})`,
+      fingerprint: known('fingerprint'),
+      id: `coalesce(${known('id')}, ${newIdSql(resource)})`,
+      tag: `coalesce(${known('tag')}, ${tagSql(NUMBER)})`,
     },
-    join: `LEFT JOIN ${ANSWERS} AS known ON known.key = _key`,
     around: (others, named) => ({
       forget: { sql: FORGET_KEYS },
       ...others,

@@ -34,7 +34,7 @@ export interface Memory {
   find<Value extends Kept>(area: string, key: number | string): Value | undefined;
   /** Returns the revision before a read whose results will be kept; undefined if none will be. */
   check(): string | undefined;
-  /** Keeps what was read since `check` returned `revision`. Strings must be {@link detached}. */
+  /** Keeps copies of what was read since `check` returned `revision`. */
   keep(
     revision: string | undefined,
     area: string,
@@ -47,13 +47,6 @@ export const PAGES = 'pages';
 
 /** Keeps nothing. */
 export const NO_MEMORY: Memory = { find: () => undefined, check: () => undefined, keep() {} };
-
-/** Returns a copy of a part, for which V8 would keep the whole text in memory. */
-export function detached(part: string): string {
-  // UTF-8 would take ten times as long for Japanese.
-  const encoding = Buffer.byteLength(part) === part.length ? 'latin1' : 'utf16le';
-  return Buffer.from(part, encoding).toString(encoding);
-}
 
 /** Its statements share a parameter; see parameter.ts. No write can make them fail. */
 export interface WriteKind<Content extends RowSet, Outcome> {

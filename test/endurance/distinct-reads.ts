@@ -48,7 +48,8 @@ const ENGINE: Database = {
 
 async function fill(count: number, maxBytes: number): Promise<FreshMemory> {
   const memory = new FreshMemory(ENGINE.freshness, maxBytes);
-  const table = new Table(notes, ENGINE, () => assert.fail(), memory);
+  const write = () => assert.fail();
+  const table = new Table(notes, { database: ENGINE, memory, meters: undefined, write });
   for (let id = 1; id <= count; id += BATCH)
     await Promise.all(Array.from({ length: BATCH }, (_, index) => table.read(id + index)));
   return memory;

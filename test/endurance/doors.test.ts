@@ -46,7 +46,8 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [OPEN, ' = fileGuard;', ' = undefined;'],
   ],
   export: [
-    [APP, "import { exported } from './export/feature.ts';\n"],
+    [APP, "import { exported, type Places } from './export/feature.ts';\n"],
+    [APP, /.*\n.* places\?: Places;\n/],
     [APP, /.* exported\(options, .*\n/],
   ],
   health: [

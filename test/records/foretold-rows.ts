@@ -8,7 +8,7 @@ import { isNoneOf, isOneOf, NEVER } from '../../src/records/condition.ts';
 import { Table } from '../../src/records/table.ts';
 import { keyGiven, requestKeys } from '../../src/retries/feature.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
-import { createWriter, type Values } from '../../src/storage/writer.ts';
+import { createWriter, NO_MEMORY, type Values } from '../../src/storage/writer.ts';
 import { anyCharacter } from '../support/any-character.ts';
 import { rows } from '../support/databases.ts';
 import { MEMORY } from '../support/engines.ts';
@@ -119,10 +119,11 @@ export async function foretellWrites(t: TestContext, numRuns: number): Promise<v
   await fc.assert(
     fc.asyncProperty(batches, async (all) => {
       const database = await openWithTasks(t, MEMORY);
-      const submit = createWriter(comparing(database, seen));
+      const write = createWriter(comparing(database, seen));
+      const core = { database, write, memory: NO_MEMORY, meters: undefined };
       const tables = {
-        tasks: new Table(TASKS, database, submit, undefined, undefined, [requestKeys(TASKS)]),
-        steps: new Table(STEPS, database, submit, undefined, undefined, [requestKeys(STEPS)]),
+        tasks: new Table(TASKS, core, [requestKeys(TASKS)]),
+        steps: new Table(STEPS, core, [requestKeys(STEPS)]),
       };
       for (const batch of all) {
         const tags = await tagsIn(database);

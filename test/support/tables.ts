@@ -17,7 +17,13 @@ import { keyGiven, requestKeys } from '../../src/retries/feature.ts';
 import { searchInLists } from '../../src/search/in-lists.ts';
 import type { SearchIndex } from '../../src/search/search-index.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { createWriter, type Memory, type Values, type Write } from '../../src/storage/writer.ts';
+import {
+  createWriter,
+  type Memory,
+  NO_MEMORY,
+  type Values,
+  type Write,
+} from '../../src/storage/writer.ts';
 import { type RowTag, tagsGiven } from '../../src/tags/bodies.ts';
 import { inLists } from '../../src/tags/in-lists.ts';
 import { tagsOfNotes } from '../../src/tags/tagged-notes.ts';
@@ -60,11 +66,11 @@ export function tableOf(
   resource: Resource,
   database: Database,
   write: Write = createWriter(database),
-  memory?: Memory,
+  memory: Memory = NO_MEMORY,
 ) {
   const optional = [tagsOfNotes(resource) ?? [], namesOfNotes(resource) ?? []];
   const parts = [requestKeys(resource), optional, times().inWrites?.(resource) ?? []].flat(2);
-  const table = new Table(resource, database, write, memory, undefined, parts);
+  const table = new Table(resource, { database, write, memory, meters: undefined }, parts);
   const pages = new Pages(listsOf(resource), database);
   const complete = (input: Input) => valuesOf(resource, input);
   const partial = (input: Input) => valuesOf(resource, input, () => null);
