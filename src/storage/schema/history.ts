@@ -77,6 +77,13 @@ CREATE TRIGGER note_kept BEFORE DELETE ON notes
   INSERT OR REPLACE INTO deleted_comments SELECT * FROM comments WHERE note_id = old.id;
 END;
 
+CREATE TRIGGER deleted_note_gone AFTER DELETE ON deleted_notes BEGIN
+  -- Erases what belongs to a note in the trash; but a restored note keeps its versions.
+  DELETE FROM deleted_comments WHERE note_id = old.id;
+  DELETE FROM note_versions
+    WHERE note_id = old.id AND NOT EXISTS (SELECT 1 FROM notes WHERE id = old.id);
+END;
+
 CREATE TRIGGER deleted_note_timed AFTER UPDATE OF at ON changes
     WHEN new.type = 'note.deleted' BEGIN
   -- Takes over the time of the deletion when the service sets it.
