@@ -1,6 +1,7 @@
 // Appends to notes, and edits of them in one place: clients need neither read nor send the body.
 import { endpoint, type Input, type ReadBody, validationFailed } from '../contract/endpoint.ts';
 import { MAX_BODY_LENGTH, MAX_REPETITIONS } from '../contract/generated.js';
+import { violationAt } from '../contract/violations.ts';
 import type { Core } from '../feature.ts';
 import { isText } from '../http/body/formats.ts';
 import { fillTemplate, type Ids, notFound } from '../http/paths.ts';
@@ -83,8 +84,7 @@ function refuseBlank(text: string, call: Call): void {
 function refuse(state: string, { format }: Call, field: string): void {
   const [code, detail = ''] = REFUSALS[state] ?? [];
   if (!code) return;
-  const pointer = isText(format) ? {} : { pointer: `#/${field}` };
-  throw validationFailed([{ field, in: 'body', ...pointer, code, detail }]);
+  throw validationFailed([violationAt(`/${field}`, code, detail, !isText(format))]);
 }
 
 function routeOf<Body>(

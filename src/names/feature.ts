@@ -14,6 +14,7 @@ import { createFinder, NAME_TAKEN, namesOfNotes } from './named-notes.ts';
 
 type Named<Content = Members> = Input<{ readonly name: string }, Content>;
 type AtId<Content = Members> = Input<{ readonly note_id: number }, Content>;
+type Change<Content = Members> = (input: AtId<Content>) => Promise<Reply | undefined>;
 type Text = { readonly text: string };
 type Places = { readonly old_text: string; readonly new_text: string };
 
@@ -41,15 +42,37 @@ export function names(
     routes(bases) {
       const records = handlersOf(notes, bases);
       const named = new NamedNotes(records, find);
+      const replace = unlessMissing(records.replace);
+      const patch = unlessMissing(records.patch);
+      const remove = unlessMissing(records.remove);
+      const put = (input: Named) => named.write(input, () => input.body, replace);
       return [
         endpoint('GET', PATH, named.read),
-        endpoint('PUT', PATH, named.put, records.served.readBody),
-        endpoint('PATCH', PATH, named.patch),
-        endpoint('DELETE', PATH, named.remove),
-        ...(edits ? named.editRoutes(edits) : []),
+        endpoint('PUT', PATH, put, records.served.readBody),
+        endpoint('PATCH', PATH, (input: Named) => named.change(input, patch)),
+        endpoint('DELETE', PATH, (input: Named) => named.change(input, remove)),
+        ...(edits ? editRoutes(named, edits) : []),
       ];
     },
   };
+}
+
+function editRoutes(named: NamedNotes, { append, edit, readText, refuseBlank }: Edits): Route[] {
+  const appendTo = (input: Named<Text>) => {
+    const { name } = input.parameters;
+    const path = `/named/${name}/append`;
+    const newNote = () => {
+      refuseBlank(input.body.text, input.call);
+      return { title: name, body: input.body.text };
+    };
+    return named.write(input, newNote, (target) => append(target, path), path);
+  };
+  const editAt = (input: Named<Places>) =>
+    named.change(input, (target) => edit(target, `/named/${input.parameters.name}/edit`));
+  return [
+    endpoint('POST', `${PATH}/append`, appendTo, readText),
+    endpoint('POST', `${PATH}/edit`, editAt),
+  ];
 }
 
 class NamedNotes {
@@ -74,8 +97,8 @@ class NamedNotes {
     if (id === undefined) throw noNote(name);
     const location = ['content-location', `${this.#notes.basePath}${notes.path}/${id}`];
     const answer = (found: Reply | undefined) => {
-      const reply = existing(found, name);
-      return { ...reply, headers: [...(reply.headers ?? []), ...location] };
+      if (!found) throw noNote(name);
+      return { ...found, headers: [...(found.headers ?? []), ...location] };
     };
     const reply = this.#notes.read(atId(input, id));
     return reply instanceof Promise
@@ -83,14 +106,11 @@ class NamedNotes {
       : answer(reply);
   }
 
-  readonly put = (input: Named): Promise<Reply> =>
-    this.#write(input, () => input.body, unlessMissing(this.#notes.replace));
-
   /** Creates the note, or changes it; repeats this if another request does the opposite. */
-  async #write<Content>(
+  async write<Content>(
     input: Named<Content>,
     newNote: () => Members,
-    change: (input: AtId<Content>) => Promise<Reply | undefined>,
+    change: Change<Content>,
     keyPath?: string,
   ): Promise<Reply> {
     const { name } = input.parameters;
@@ -103,8 +123,7 @@ class NamedNotes {
           const reply = await this.#notes.create({ ...input, parameters: {}, body }, keyPath);
           if (!reply.headers?.includes('idempotent-replayed')) return reply;
           // The first request may have changed another note, which may be deleted.
-          const firstId = Number(reply.createdIds?.note_id);
-          return written(existing(await change(atId(input, firstId)), name), firstId);
+          return await this.change(input, change, Number(reply.createdIds?.note_id));
         }
         const changed = await change(atId(input, id));
         if (changed) return written(changed, id);
@@ -114,38 +133,16 @@ class NamedNotes {
     }
   }
 
-  editRoutes({ append, edit, readText, refuseBlank }: Edits): Route[] {
-    const appendTo = (input: Named<Text>) => {
-      const { name } = input.parameters;
-      const path = `/named/${name}/append`;
-      const newNote = () => {
-        refuseBlank(input.body.text, input.call);
-        return { title: name, body: input.body.text };
-      };
-      return this.#write(input, newNote, (target) => append(target, path), path);
-    };
-    const editAt = (input: Named<Places>) =>
-      this.#change(input, (target) => edit(target, `/named/${input.parameters.name}/edit`));
-    return [
-      endpoint('POST', `${PATH}/append`, appendTo, readText),
-      endpoint('POST', `${PATH}/edit`, editAt),
-    ];
-  }
-
-  readonly patch = (input: Named): Promise<Reply> =>
-    this.#change(input, unlessMissing(this.#notes.patch));
-
-  readonly remove = (input: Named): Promise<Reply> =>
-    this.#change(input, unlessMissing(this.#notes.remove));
-
-  async #change<Content>(
+  /** Changes the note with the name. Rejects with 404. */
+  async change<Content>(
     input: Named<Content>,
-    change: (input: AtId<Content>) => Promise<Reply | undefined>,
+    change: Change<Content>,
+    id = this.#find(input.parameters.name),
   ): Promise<Reply> {
-    const { name } = input.parameters;
-    const id = await this.#find(name);
-    if (id === undefined) throw noNote(name);
-    return written(existing(await change(atId(input, id)), name), id);
+    const found = await id;
+    const reply = found === undefined ? undefined : await change(atId(input, found));
+    if (found === undefined || !reply) throw noNote(input.parameters.name);
+    return written(reply, found);
   }
 }
 
@@ -166,11 +163,6 @@ function unlessMissing<Target>(handle: (target: Target) => Promise<Reply>) {
       if (error instanceof Problem && error.slug === 'not-found') return undefined;
       throw error;
     });
-}
-
-function existing(reply: Reply | undefined, name: string): Reply {
-  if (!reply) throw noNote(name);
-  return reply;
 }
 
 function noNote(name: string): Problem {

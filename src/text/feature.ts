@@ -9,8 +9,7 @@ import type { Texts } from '../records/route.ts';
 import { comments } from '../resources/comments.ts';
 import { notes } from '../resources/notes.ts';
 import type { Members } from '../resources/resource.ts';
-import { bodyInMarkdown, markdownOf } from './markdown.ts';
-import { noteIn } from './members.ts';
+import { bodyInMarkdown, markdownOf, noteIn } from './members.ts';
 
 /** The media types of texts, and what follows the tag of a record in that of its text. */
 const ENDINGS: Readonly<Record<string, string>> = { 'text/markdown': '.md', 'text/plain': '.txt' };

@@ -1,6 +1,7 @@
-// What a text says of a note: its title and its body. A line ends with LF, CR LF or CR; nothing
-// else ends one, such as U+2028.
+// The texts that stand for notes and comments, and what they say: the title and the body of a note.
+// A line ends with LF, CR LF or CR; nothing else ends one, such as U+2028.
 import { MAX_TITLE_LENGTH } from '../contract/generated.js';
+import type { Members } from '../resources/resource.ts';
 
 /** A first line `# TITLE`. As in CommonMark, a space or a tab follows the `#`. */
 const HEADING = /^#[ \t]/;
@@ -29,4 +30,15 @@ function firstLineOf(text: string): string {
   // A code point has at most two units, and the line may be very long.
   const [line = ''] = text.slice(start, start + 2 * MAX_TITLE_LENGTH).split(/[\r\n]/, 1);
   return [...line].slice(0, MAX_TITLE_LENGTH).join('').trimEnd();
+}
+
+/** Returns a note in Markdown, which `noteIn` reads as the same note. */
+export function markdownOf({ title, body }: Members): string {
+  return `# ${String(title).replace(/\r\n|\r|\n/g, ' ')}\n\n${body}`;
+}
+
+/** Returns a body in Markdown: readers drop a byte order mark at its start, so it needs another. */
+export function bodyInMarkdown({ body }: Members): string {
+  const text = String(body);
+  return text.startsWith('\ufeff') ? `\ufeff${text}` : text;
 }

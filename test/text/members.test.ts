@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { MAX_TITLE_LENGTH } from '../../src/contract/generated.js';
-import { bodyInMarkdown, markdownOf } from '../../src/text/markdown.ts';
-import { noteIn } from '../../src/text/members.ts';
+import { bodyInMarkdown, markdownOf, noteIn } from '../../src/text/members.ts';
 import { anyText, filledText } from './texts.ts';
 
 const LONG = 'a'.repeat(MAX_TITLE_LENGTH);
