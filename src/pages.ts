@@ -32,7 +32,7 @@ export async function* pagesOf(
 ): AsyncGenerator<RowRange, undefined> {
   const { table } = relation;
   const [key] = keysOf(relation);
-  const size = rowColumnsOf(relation).map((column) => `octet_length(${column})`);
+  const size = rowColumnsOf(relation).map((column) => `ifnull(octet_length(${column}), 0)`);
   const sql = `
     SELECT CAST(last AS TEXT) AS last,
       (SELECT count(*) FROM ${table} WHERE ${key} > (?1 ->> 0) AND ${key} <= last) AS count
@@ -66,7 +66,7 @@ export async function rowsOn({ read }: Source, relation: Relation, page: RowRang
 
 /** Returns the statement that inserts rows, each with the values of all columns. */
 export function insertion(relation: Relation, rows: Rows): Statement {
-  const changes = 'references' in relation ? [] : CHANGE_COLUMNS;
+  const changes = 'path' in relation ? CHANGE_COLUMNS : [];
   return insertionInto(relation.table, [...rowColumnsOf(relation), ...changes], rows);
 }
 

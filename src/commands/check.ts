@@ -1,6 +1,7 @@
 // The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
 
 import { relationsIn } from '../pages.ts';
+import { deletedNotes } from '../resources/kept.ts';
 import {
   BLOCK_BITS,
   keysOf,
@@ -21,6 +22,7 @@ import {
 } from '../storage/schema/migrations.ts';
 import { isAtRest, openToInspect } from './existing.ts';
 import { INDEXES } from './indexes.ts';
+import { KEPT_QUERIES } from './kept.ts';
 
 const MAX_FAULTS = 25;
 
@@ -98,7 +100,7 @@ function reportError(error: unknown): string[] {
 
 /** Returns queries that return one row per fault, and none for a sound database. */
 export function soundnessQueries(relations: readonly Relation[] = RELATIONS): string[] {
-  const resources = relations.filter((each): each is Resource => !('references' in each));
+  const resources = relations.filter((each): each is Resource => 'path' in each);
   return [
     ...relations.flatMap(queriesForReferences),
     ...relations.flatMap(queriesForBlocks),
@@ -106,6 +108,7 @@ export function soundnessQueries(relations: readonly Relation[] = RELATIONS): st
     ...resources.flatMap(queriesForSequences),
     queryForUniqueness(resources),
     ...resources.map(queryForLog),
+    ...(relations.includes(deletedNotes) ? KEPT_QUERIES : []),
   ].map((sql) => `${sql} LIMIT ${MAX_FAULTS}`);
 }
 
@@ -127,6 +130,7 @@ export function blockCountsOf(relation: Relation) {
     const [{ column: key }, owner] = references;
     return table ? [{ table, key, owner, hasBounds: false }] : [];
   }
+  if ('columns' in relation) return [];
   const { blocks, numberBlocks, owner } = relation;
   const byId = { table: blocks, key: 'id', owner, hasBounds: numberBlocks !== undefined };
   return numberBlocks ? [byId, { ...byId, table: numberBlocks, key: 'number' }] : [byId];

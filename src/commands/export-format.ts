@@ -26,9 +26,9 @@ export interface RecordLine {
 
 type LineValue = Readonly<Record<string, unknown>>;
 
-/** Version 2 had no names. */
+/** Version 2 had no names, and version 3 neither earlier texts nor a trash. */
 const OLDEST_VERSION = 2;
-const VERSION = 3;
+const VERSION = 4;
 const HEAD = 'notes-server';
 const END = 'end';
 
@@ -64,10 +64,10 @@ export function readLine(line: Buffer): LineValue {
 /** Returns the content of the first line. Throws if it is malformed. */
 export function readHead({ type, version, counts, last_ids: lastIds }: LineValue): Head {
   if (type !== HEAD) throw new Error('it is not an export of notes-server');
-  if (version !== VERSION && version !== OLDEST_VERSION) {
+  if (!isWholeNumber(version, OLDEST_VERSION, VERSION)) {
     const found = typeof version === 'number' ? version : 'not a number';
     throw new Error(
-      `its version is ${found}; this program reads versions ${OLDEST_VERSION} and ${VERSION}`,
+      `its version is ${found}; this program reads versions ${OLDEST_VERSION} to ${VERSION}`,
     );
   }
   return {
@@ -105,21 +105,45 @@ export function readRecord(value: LineValue): RecordLine {
 /** Returns a function that reads a line, and throws if an id or what `check` sees is wrong. */
 export function readerOf(
   relation: Relation,
-  check = 'references' in relation ? nameFault : recordCheck(relation.path),
+  check = checkOf(relation),
 ): (value: LineValue) => RecordLine {
   const names = rowColumnsOf(relation).filter((column) => !(column in relation.fields));
+  const kinds = 'columns' in relation ? relation.columns : {};
   return (value) => {
-    const ids = names.map((name) => numberIn(value, name, -MAX_IMPORTED_ID, MAX_IMPORTED_ID));
-    // An export has times of one form, which readChange checks.
-    const fault = check({ ...value, created_at: null, updated_at: null });
+    const others = names.map((name) => READ_COLUMN[kinds[name] ?? 'id'](value, name));
+    // What is no field has one form in an export, in which it was read.
+    const fault = check({ ...value, created_at: null, updated_at: null, tag_ids: undefined });
     if (fault !== undefined) throw new Error(fault);
-    return { relation, values: [...ids, ...valuesOf(relation, value)] };
+    return { relation, values: [...others, ...valuesOf(relation, value)] };
   };
 }
 
-function nameFault({ type, name }: LineValue): string | undefined {
+/** Functions that return the value of a column, or throw. */
+const READ_COLUMN = {
+  id: (line: LineValue, name: string) => numberIn(line, name, -MAX_IMPORTED_ID, MAX_IMPORTED_ID),
+  ids(line: LineValue, name: string): string {
+    const ids = line[name];
+    const isId = (id: unknown) => isWholeNumber(id, -MAX_IMPORTED_ID, MAX_IMPORTED_ID);
+    if (Array.isArray(ids) && ids.every(isId)) return JSON.stringify(ids);
+    throw new Error(`${name} must be an array of whole numbers`);
+  },
+  name(line: LineValue): unknown {
+    const fault = line.name === null ? undefined : nameFault(line);
+    if (fault !== undefined) throw new Error(fault);
+    return line.name;
+  },
+  time: timeIn,
+};
+
+function checkOf(relation: Relation): (line: LineValue) => string | undefined {
+  if ('columns' in relation) return recordCheck(relation.of.path);
+  if ('path' in relation) return recordCheck(relation.path);
+  return relation === noteNames ? nameFault : () => undefined;
+}
+
+function nameFault({ name }: LineValue): string | undefined {
   const isName = typeof name === 'string' && NOTE_NAME.test(name);
-  return type !== typeOf(noteNames) || isName ? undefined : `name must match ${NOTE_NAME.source}`;
+  return isName ? undefined : `name must match ${NOTE_NAME.source}`;
 }
 
 /** Returns a record's number and its times in ms since 1970. Throws if `head` contradicts it. */

@@ -71,7 +71,7 @@ export class ExportReader {
     if (this.#hasEnded) return undefined;
     const { relation, values } = readRecord(value);
     this.#counts[relation.table] = (this.#counts[relation.table] ?? 0) + 1;
-    const change = 'references' in relation ? [] : readChange(value, head);
+    const change = 'path' in relation ? readChange(value, head) : [];
     return { relation, values: [...values, ...change], lineNumber: this.#lineNumber };
   }
 }

@@ -9,8 +9,8 @@ import {
   relationsIn,
   totalOf,
 } from '../pages.ts';
-import { membersSql, ownMembers } from '../records/members.ts';
-import { keysOf, type Relation, typeOf } from '../resources/resource.ts';
+import { type Member, membersSql, ownMembers } from '../records/members.ts';
+import { type ColumnKind, keysOf, type Relation, typeOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { timeSql } from '../storage/numbers.ts';
@@ -81,9 +81,11 @@ export async function* recordLines(
   source: Source,
   relation: Relation,
 ): AsyncGenerator<{ readonly lines: string; readonly count: number }> {
+  const kinds = 'columns' in relation ? relation.columns : {};
+  const own = ownMembers(relation).map((each) => withKind(each, kinds[each.name]));
   const times = ['created_at', 'updated_at'].map((column) => `'${column}', ${timeSql(column)}`);
-  const changes = 'references' in relation ? [] : [`'number', number`, ...times];
-  const members = [`'type', '${typeOf(relation)}'`, membersSql(ownMembers(relation)), ...changes];
+  const changes = 'path' in relation ? [`'number', number`, ...times] : [];
+  const members = [`'type', '${typeOf(relation)}'`, membersSql(own), ...changes];
   const sql = `
     SELECT group_concat(json_object(${members.join(', ')}), char(10)
       ORDER BY ${keysOf(relation).join(', ')}) AS lines
@@ -92,6 +94,11 @@ export async function* recordLines(
     const [row] = await source.read({ sql, parameter: JSON.stringify(bounds) });
     yield { lines: `${row?.lines}\n`, count };
   }
+}
+
+function withKind(member: Member, kind?: ColumnKind): Member {
+  if (kind === 'time') return { ...member, sql: timeSql(member.sql) };
+  return kind === 'ids' ? { ...member, sql: `json(${member.sql})` } : member;
 }
 
 /** Formats the counts, as in "1 note, 0 tags"; leaves out tags on notes if there are none. */

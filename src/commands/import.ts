@@ -104,7 +104,8 @@ async function begin(target: Database): Promise<void> {
 }
 
 async function empty(target: Database): Promise<void> {
-  for (const relation of RELATIONS.toReversed()) {
+  // Twice, because to delete notes fills the trash.
+  for (const relation of [...RELATIONS, ...RELATIONS].toReversed()) {
     const sql = `DELETE FROM ${relation.table} WHERE ${isOnPage(relation)}`;
     for await (const { bounds } of pagesOf(target, relation)) {
       const page = { sql, parameter: JSON.stringify(bounds) };

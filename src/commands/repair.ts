@@ -1,5 +1,6 @@
 // The command `check --repair`: rebuilds the search indexes and block counters from the records.
 import { pagesOf, relationsIn, rowsOn } from '../pages.ts';
+import { deletedNotes } from '../resources/kept.ts';
 import { BLOCK_BITS, type Relation } from '../resources/resource.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { storedSchema } from '../storage/schema/migrations.ts';
@@ -7,6 +8,7 @@ import { reasonOf } from '../storage/sqlite/unusable.ts';
 import { blockCountsOf, findFaults, namesMissingIn } from './check.ts';
 import { openAlone } from './existing.ts';
 import { INDEXES } from './indexes.ts';
+import { MENDING } from './kept.ts';
 
 /** Resolves with a line for each part; rejects, and changes nothing, if the file is not usable. */
 export async function repairFile(path: string): Promise<string[]> {
@@ -18,7 +20,12 @@ export async function repairFile(path: string): Promise<string[]> {
     const relations = await relationsIn(file);
     await inTransaction(file, () => rebuildIndexes(file));
     await inTransaction(file, () => runAll(file, relations.flatMap(rebuildCounters)));
-    return ['rebuilt the search index', 'rebuilt the counts'];
+    const lines = ['rebuilt the search index', 'rebuilt the counts'];
+    if (relations.includes(deletedNotes)) {
+      await inTransaction(file, () => runAll(file, MENDING));
+      lines.push('mended the trash');
+    }
+    return lines;
   } catch (error) {
     throw new DatabaseUnusable(`cannot repair ${path}: ${reasonOf(path, error)}`, { cause: error });
   }

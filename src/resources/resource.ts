@@ -60,8 +60,23 @@ export interface JoinTable {
   readonly references: readonly [Reference, ...Reference[]];
 }
 
+/** A table of what changes and deletions of records have replaced. */
+export interface KeptTable {
+  readonly label: string;
+  readonly table: string;
+  /** The columns between the id and the fields, and what they hold. */
+  readonly columns: Readonly<Record<string, ColumnKind>>;
+  readonly fields: Readonly<Record<string, Field>>;
+  /** The resource that has these fields. */
+  readonly of: Resource;
+  readonly owner?: undefined;
+}
+
+/** A whole number, a JSON array of such, the name of a note or null, or ms since 1970 or null. */
+export type ColumnKind = 'id' | 'ids' | 'name' | 'time';
+
 /** What the rows of a table stand for. */
-export type Relation = Resource | JoinTable;
+export type Relation = Resource | JoinTable | KeptTable;
 
 /** A required text. */
 export const text: Field = { type: 'text' };
@@ -87,11 +102,12 @@ export function referencesOf(relation: Relation): readonly Reference[] {
 /** A block has 2^BLOCK_BITS ids; triggers count its rows, so that any offset is found at once. */
 export const BLOCK_BITS = 10;
 
-/** Returns the columns of a row, in order: the id, if it has one, references, fields. */
+/** Returns the columns of a row, in order: the id, if it has one, references or others, fields. */
 export function rowColumnsOf(relation: Relation): readonly string[] {
   const ids = 'references' in relation ? [] : ['id'];
   const references = referencesOf(relation).map(({ column }) => column);
-  return [...ids, ...references, ...Object.keys(relation.fields)];
+  const columns = 'columns' in relation ? Object.keys(relation.columns) : [];
+  return [...ids, ...references, ...columns, ...Object.keys(relation.fields)];
 }
 
 /** Returns the values of the fields, in order; null for a member that is missing. */

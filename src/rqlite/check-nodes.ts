@@ -108,7 +108,7 @@ async function comparePage(
 
 /** Resolves with the records on a page by their keys, as texts. */
 async function recordsOn({ read }: Node, relation: Relation, bounds: RowRange['bounds']) {
-  const changes = 'references' in relation ? [] : CHANGE_COLUMNS;
+  const changes = 'path' in relation ? CHANGE_COLUMNS : [];
   const sql = `
     SELECT ${keysOf(relation).join(` || ' ' || `)} || '' AS key,
       json_array(${[...rowColumnsOf(relation), ...changes].join(', ')}) AS record

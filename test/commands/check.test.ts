@@ -140,6 +140,24 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
     /^row \d+ missing from index comments_of_note$/,
   ],
   'a table that is gone': ['DROP TABLE tag_blocks', /no such table: .*tag_blocks/],
+  'a comment of no note in the trash': [
+    "INSERT INTO deleted_comments VALUES (90, 5, 1, NULL, NULL, 'a')",
+    /^deleted_comments: record 90 is of no deleted note$/,
+  ],
+  'an earlier text of no note': [
+    "INSERT INTO note_versions VALUES (1, 9000, 1, NULL, NULL, 'a', 'b')",
+    /^note_versions: record 1 is of no note$/,
+  ],
+  'more than 100 earlier texts of a note': [
+    `${withNumbers(101)} INSERT INTO note_versions
+     SELECT n, 7, n, NULL, NULL, 'a', 'b' FROM numbers`,
+    /^note_versions: record 1 is one too many$/,
+  ],
+  'tags of a deleted note that are not ids': [
+    "UPDATE deleted_notes SET tag_ids = iif(id = 3, '[1,', '[1, \"a\"]') WHERE id IN (3, 6)",
+    /^deleted_notes: record 3 has malformed tag_ids$/,
+    /^deleted_notes: record 6 has malformed tag_ids$/,
+  ],
   'several faults': [
     'DELETE FROM note_blocks WHERE block = 0; UPDATE tag_blocks SET count = 1',
     /^note_blocks: block 0 counts 0 records, but there are 682$/,

@@ -26,7 +26,9 @@ import { NO_MOUNT, smallDisk } from '../../support/small-disk.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
 /** The counts of 1,100 notes with what {@link filledFile} adds. */
-const FILLED = formatCounts({ ...NO_RECORDS, notes: 1_106, tags: 2, comments: 1, note_tags: 3 });
+const FILLED = formatCounts({
+  ...{ ...NO_RECORDS, notes: 1_106, tags: 2, comments: 1, note_tags: 3, deleted_notes: 2 },
+});
 
 const NOTE = { title: 'a', body: 'b' };
 const QUIET = { isTerminal: false, write() {} };
@@ -49,12 +51,12 @@ test('export: import and another export give the same bytes', async (t) => {
   const file = newFile(t);
   const out = await runCommand(t, ['export', file, '--db', from]);
   assert.deepEqual([out.status, out.stdout], [0, `exported ${FILLED} to ${file}\n`]);
-  assert.match(out.stderr, /^exported [\s\S]*\nexported 100 % of 1,112, [\d,]+\/s\n$/);
+  assert.match(out.stderr, /^exported [\s\S]*\nexported 100 % of 1,114, [\d,]+\/s\n$/);
   assert.equal((await service.request('GET', '/health')).status, 200);
   assert.equal(statSync(file).mode, statSync(from).mode);
   const text = readFileSync(file, 'utf8');
   const lines = text.split('\n');
-  assert.equal(lines.length, 1_112 + 3);
+  assert.equal(lines.length, 1_114 + 3);
   const odd = {
     ...{ type: 'note', id: 1_101, title: ODD_TEXTS[0], body: ODD_TEXTS[0] },
     ...{ number: 1_101, created_at: null, updated_at: null },
@@ -65,7 +67,7 @@ test('export: import and another export give the same bytes', async (t) => {
   const first = await runCommand(t, ['import', file, '--db', db]);
   const line = `imported ${FILLED} from ${file} into ${db}\n`;
   assert.deepEqual([first.status, first.stdout], [0, line]);
-  assert.match(first.stderr, /\nimported 100 % of 1,112, [\d,]+\/s\n$/);
+  assert.match(first.stderr, /\nimported 100 % of 1,114, [\d,]+\/s\n$/);
   assert.equal(await exported(db), text);
   const { request } = await startService(t, { db });
   for (const [index, text] of ODD_TEXTS.entries()) {

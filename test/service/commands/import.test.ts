@@ -69,6 +69,9 @@ const changed = (from: string, to: string) => WHOLE.replace(from, to);
 
 const ID = 'id must be a whole number from -4503599627370496 to 4503599627370496';
 const NUMBER = 'number must be a whole number from 1 to 40, as the first line states';
+const DELETED =
+  '{"type":"deleted_note","id":1,"position":1,"deleted_at":null,"name":null,"tag_ids":[3],' +
+  '"number":31,"created_at":null,"updated_at":null,"title":"a","body":"b"}\n';
 const LINK = '{"type":"note_tag","note_id":3,"tag_id":2}\n';
 
 /** Input that is wrong, and the end of the message. */
@@ -81,12 +84,12 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   'a blank line at the start': [`\n${WHOLE}`, 'line 1: it is empty; a JSON text is expected.'],
   'another file': ['{"a":1}\n', 'line 1: it is not an export of notes-server'],
   'another version': [
-    changed('"version":3', '"version":4'),
-    'line 1: its version is 4; this program reads versions 2 and 3',
+    changed('"version":4', '"version":5'),
+    'line 1: its version is 5; this program reads versions 2 to 4',
   ],
   'a version that is a text': [
-    changed('"version":3', `"version":"${'9'.repeat(5_000)}"`),
-    'line 1: its version is not a number; this program reads versions 2 and 3',
+    changed('"version":4', `"version":"${'9'.repeat(5_000)}"`),
+    'line 1: its version is not a number; this program reads versions 2 to 4',
   ],
   'wrong counts': [
     changed('"notes":2', '"notes":-2'),
@@ -158,6 +161,22 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   'a link twice': [
     HEAD + NOTES + TAG + LINK.repeat(2),
     'line 6: an earlier line has the same note_id and tag_id',
+  ],
+  'a deleted note with a name that no note can have': [
+    HEAD + DELETED.replace('null,"tag', '"-a","tag'),
+    'line 2: name must match ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$',
+  ],
+  'a deleted note whose tags are no ids': [
+    HEAD + DELETED.replace('[3]', '[3,"4"]'),
+    'line 2: tag_ids must be an array of whole numbers',
+  ],
+  'a deleted note without a text': [
+    HEAD + DELETED.replace('"b"', '" "'),
+    'line 2: body must not be blank.',
+  ],
+  'an earlier text without its number': [
+    `${HEAD}{"type":"note_version","id":1,"note_id":1}\n`,
+    `line 2: ${ID.replace('id', 'version')}`,
   ],
   'a comment without its note': [
     changed('"note_id":3', '"note_id":4'),
