@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { DatabaseDamaged, type Source } from '../storage/database.ts';
 import { openShared } from './existing.ts';
+import { INDEXES } from './indexes.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { writeWhole } from './whole-file.ts';
 
@@ -9,9 +10,20 @@ import { writeWhole } from './whole-file.ts';
 export async function backup(db: string, target: string, screen: Screen): Promise<string> {
   const progress = createProgress(screen, 'backed up', ' KiB');
   await using source = await openShared(db);
-  const write = (path: string) => writeSnapshot(source, path, progress);
+  const write = async (path: string) => {
+    await writeSnapshot(source, path, progress);
+    await removeDeletedWords(path);
+  };
   await writeWhole(target, { source: db, write });
   return `backed up ${db} to ${target}`;
+}
+
+/** Overwrites the words of deleted records, which indexes keep until they merge their parts. */
+async function removeDeletedWords(path: string): Promise<void> {
+  await using copy = await openShared(path);
+  const pragmas = ['journal_mode = OFF', 'synchronous = OFF', 'secure_delete = ON'];
+  for (const pragma of pragmas) await copy.read({ sql: `PRAGMA ${pragma}` });
+  for (const { merge } of INDEXES) await copy.read({ sql: merge });
 }
 
 /** Writes a database to an empty file. `path` is absolute: SQLite takes `file:...` for a URI. */

@@ -15,10 +15,11 @@ import { checkFile } from '../../../src/commands/check.ts';
 import { writeWhole } from '../../../src/commands/whole-file.ts';
 import { testBackupsUnderWriters } from '../../support/backups-under-writers.ts';
 import { assertRefused, type CommandParts, runCommand } from '../../support/command.ts';
-import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
+import { change, newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { needsFile, temporaryFolder } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
 import { breakAt, exported, runInProcess } from '../../support/in-process-command.ts';
+import { bringUpToDate } from '../../support/search-index.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { NO_MOUNT, smallDisk } from '../../support/small-disk.ts';
@@ -48,6 +49,33 @@ test('backup: a single file with the mode of its database', async (t) => {
     assert.deepEqual(readdirSync(dirname(target)), [basename(target)]);
   }
   assert.deepEqual(readdirSync(dirname(file)), [basename(file)]);
+});
+
+test('backup: has no byte of what was erased, not even a word in the index', async (t) => {
+  const [file, target] = [await filledFile(t, 3), newFile(t)];
+  const database = await openDatabase(t, file);
+  const words = ['zebra', 'quagga', 'okapi', 'gnu'];
+  for (const sql of [
+    `UPDATE notes SET body = 'zebra ' || body WHERE id = 1`,
+    `UPDATE notes SET body = 'quagga ' || body WHERE id IN (1, 3)`,
+    `UPDATE comments SET body = 'okapi'`,
+    `UPDATE notes SET title = 'gnu' WHERE id = 1`,
+  ]) {
+    await change(database, sql);
+    await bringUpToDate(database);
+  }
+  await change(database, 'DELETE FROM notes WHERE id IN (1, 3)');
+  await bringUpToDate(database);
+  await backup(target, file);
+  const holds = (path: string) => words.filter((word) => readFileSync(path).includes(word));
+  assert.deepEqual(holds(target), words);
+  await change(database, 'DELETE FROM deleted_notes');
+  const after = newFile(t);
+  await backup(after, file);
+  await database.close();
+  assert.deepEqual(holds(file), words);
+  assert.deepEqual(holds(after), []);
+  assert.deepEqual(await checkFile(after), []);
 });
 
 test('backup: an existing file, link or folder stays', async (t) => {
