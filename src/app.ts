@@ -13,6 +13,7 @@ import { Dispatcher } from './http/dispatch.ts';
 import { HTTP_LIMITS } from './http/limits.ts';
 import type { Bases } from './http/paths.ts';
 import { type Problem, unavailable } from './http/problem.ts';
+import type { Route } from './http/route.ts';
 import { HttpServer } from './http/server.ts';
 import { lists } from './lists/feature.ts';
 import { requestLog } from './log/feature.ts';
@@ -143,8 +144,9 @@ async function serve(
     // Do not await below: a request could arrive before the dispatcher exists.
     const baseUrl = options.baseUrl ?? (socket === undefined ? address : 'http://localhost');
     bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
+    const routes: Route[] = features.flatMap((each) => each.routes?.(bases, () => routes) ?? []);
     dispatcher = new Dispatcher({
-      routes: features.flatMap(({ routes }) => routes?.(bases) ?? []),
+      routes,
       guard: guardAt(baseUrl),
       bodyLimitBytes,
       problemBase: bases.problemBase,

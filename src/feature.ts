@@ -29,8 +29,8 @@ export type Series = Record<string, number>;
 
 /** What a feature adds; each member may be missing. */
 export interface Feature {
-  /** Returns its routes, when the URLs of the service are known. */
-  readonly routes?: (bases: Bases) => readonly Route[];
+  /** Returns its routes, when the URLs of the service are known; `all` those of all features. */
+  readonly routes?: (bases: Bases, all: () => readonly Route[]) => readonly Route[];
   readonly inLists?: ListExtension;
   /** What keeps records and pages. Of it and the next two members, one feature gives each. */
   readonly memory?: Memory;

@@ -142,6 +142,7 @@ export class Dispatcher {
       const headers = ['allow', allow];
       throw new Problem('method-not-allowed', `This path allows ${allow}.`, { headers });
     }
+    exchange.route = route;
     exchange.pathValues = match.values;
     exchange.query = query;
     return route;
@@ -160,7 +161,8 @@ export class Dispatcher {
       const milliseconds = DISPATCH_LIMITS.heldBackMs * (0.5 + Math.random());
       await delay(milliseconds, undefined, { signal: exchange.signal() }).catch(() => {});
     }
-    const sent = this.#send(exchange, problemReply(problem, problemBase));
+    const own = exchange.route?.refuse?.(problem, exchange);
+    const sent = this.#send(exchange, own ?? problemReply(problem, problemBase));
     const { status, cause, message: reason } = problem;
     // The detail and the cause of other 4xx may quote the request.
     if (status >= 500) exchange.error = cause;
@@ -173,6 +175,7 @@ export class Dispatcher {
   #send(exchange: Exchange, reply: Reply): Reply | undefined {
     const { message, response, requestId, admission } = exchange;
     if (response.destroyed) return undefined;
+    exchange.logged = reply.logged;
     // Once Node has refused a 204 or a 304, it would send no other body either.
     if (reply.body === undefined && !reply.large) checkHeaders(reply.headers);
     const complete =

@@ -6,8 +6,8 @@ import { type ByteBudget, Share } from './byte-budget.ts';
 import type { Arrival } from './connections.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { ClientGone } from './problem.ts';
-import type { WrittenIds } from './reply.ts';
-import type { Admission, Call, ClientKey } from './route.ts';
+import type { Reply, WrittenIds } from './reply.ts';
+import type { Admission, Call, ClientKey, Route } from './route.ts';
 
 /** The parts of a request that tell who sent it. */
 export interface Sender {
@@ -29,6 +29,7 @@ export class Exchange implements Call {
   readonly awaitsContinue: boolean;
   admission = NOT_ADMITTED;
   template: string | undefined;
+  route: Route | undefined;
   pathValues: readonly string[] = [];
   query = '';
   format: BodyFormat = 'json';
@@ -38,6 +39,8 @@ export class Exchange implements Call {
   error: unknown;
   /** The ids that a write has created; undefined unless a write was carried out. */
   createdIds: WrittenIds | undefined;
+  /** More members of the line in the log. */
+  logged: Reply['logged'];
   /** The length of the body that was sent. */
   sentBytes = 0;
   /** Why it was refused (401, 403, 429, or a 5xx without a cause), or why its stream was ended. */

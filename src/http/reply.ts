@@ -20,6 +20,8 @@ export interface Reply {
   readonly stream?: AsyncGenerator<Chunk>;
   /** For the log. */
   readonly createdIds?: WrittenIds | undefined;
+  /** More members of the line in the log. */
+  readonly logged?: Readonly<Record<string, string>>;
 }
 
 /** A body that is counted, in parts because joining them would take as much memory again. */

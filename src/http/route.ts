@@ -38,6 +38,8 @@ export interface Route {
   /** Undefined if the route ignores bodies. */
   readonly accepts?: BodyFormats | undefined;
   readonly handle: (call: Call) => Reply | Promise<Reply>;
+  /** Returns the answer to a problem of a request at this route; undefined: the usual one. */
+  readonly refuse?: (problem: Problem, call: Call) => Reply | undefined;
 }
 
 /** What a server knows of the key of a client. */
@@ -46,6 +48,7 @@ export interface ClientKey {
   readonly digest: string;
   /** What the log calls it. */
   readonly label: string;
+  readonly access: 'read' | 'write';
   readonly expiresMs: number | null;
   /** Whether it has expired, or has been removed or changed. */
   readonly isOver: boolean;

@@ -42,6 +42,7 @@ function logEnding(log: Log, ending: Ending, clientOf: ClientOf): void {
     status: ending.status,
     ms: Math.round(milliseconds * 1_000) / 1_000,
     ids: writtenIds(exchange),
+    ...exchange.logged,
     error,
     reason,
   });
