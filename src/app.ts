@@ -1,4 +1,5 @@
 // The composition root: assembles the service for the command line, the library and the tests.
+import { assistants } from './assistants/feature.ts';
 import { changes } from './changes/feature.ts';
 import { isLocal, type Options } from './cli/options.ts';
 import { demonstrations } from './concurrency/feature.ts';
@@ -81,6 +82,7 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
     options.noMetrics ? {} : metrics(features, guarded.keyLabels, siblings.shareMetrics),
     demonstrations(options.maxThreads),
     exported(options, database, siblings.places),
+    options.noMcp ? {} : assistants(),
   );
   addFeatures(features, { database, isStopping: () => isStopping });
   const serving = serve(features, options, guarded);

@@ -30,6 +30,7 @@ export interface ServiceOptions {
   /** In MiB. */
   readonly cacheSize?: number | undefined;
   readonly noMetrics?: boolean | undefined;
+  readonly noMcp?: boolean | undefined;
   /** The level of the log, JSON lines on standard error. Default: `silent`. */
   readonly logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug' | undefined;
 }

@@ -7,9 +7,7 @@ import { build } from 'esbuild';
 import { JSON_LINES } from '../http/body/media-type.ts';
 import { PROBLEM_STATUS } from '../http/problem.ts';
 import { parseTime } from '../time.ts';
-
-type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
-type JsonObject = { [member: string]: Json };
+import { type Json, type JsonObject, toolsOf } from './tools.ts';
 
 const CONTRACT_ID = 'contract';
 const IGNORED = `${CONTRACT_ID}#/components/schemas/Ignored`;
@@ -98,12 +96,24 @@ class Contract {
     const noteBody = this.#find('/components/schemas/NoteBody');
     const name = this.#find('/components/parameters/NoteName/schema');
     const title = this.#find('/components/schemas/NoteTitle');
+    const { remedies, ...help } = this.#find('/components/x-tools');
+    const tools = toolsOf(
+      {
+        paths: this.#document.paths as Record<string, JsonObject>,
+        merge: (schema) => this.#merge(schema),
+        validator: (schema) => this.#validator('all', schema),
+      },
+      remedies as JsonObject,
+    );
     return [
       `import { parseTime } from '../time.js';`,
       `const formats = { 'well-formed': (text) => text.isWellFormed(), 'date-time': parseTime };`,
       this.#declaration('first'),
       this.#declaration('all'),
       `export const operations = ${withExpressions(operations)};`,
+      `export const tools = ${withExpressions(tools)};`,
+      `export const INSTRUCTIONS = ${JSON.stringify(help.instructions)};`,
+      `export const MAX_TOOL_CHARACTERS = ${help.characters};`,
       `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
       `export const MAX_BODY_LENGTH = ${noteBody.maxLength};`,
       `export const MAX_TITLE_LENGTH = ${title.maxLength};`,
@@ -221,7 +231,8 @@ class Contract {
   }
 
   #merge(schema: JsonObject): JsonObject {
-    return { ...this.#resolve(schema), ...schema };
+    const { $ref } = schema;
+    return typeof $ref === 'string' ? { ...this.#merge(this.#find($ref)), ...schema } : schema;
   }
 
   #resolve(found: JsonObject): JsonObject {

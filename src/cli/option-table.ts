@@ -144,6 +144,7 @@ export const OPTIONS = {
     parse: values.integer(0, 65_536),
   },
   noMetrics: { flag: 'no-metrics', help: 'disable metrics and /metrics', ...SWITCH },
+  noMcp: { flag: 'no-mcp', help: 'disable /mcp, the tools for assistants', ...SWITCH },
   logLevel: {
     flag: 'log-level',
     value: 'LEVEL',

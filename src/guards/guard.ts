@@ -25,7 +25,10 @@ const UNLIMITED: ReadonlySet<string> = new Set(['health', 'livez', 'readyz']);
 const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json']);
 /** The first segments of paths that require no key. A 401 below .well-known would mean OAuth. */
 const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems', '.well-known']);
-/** The path of one segment where other sites may not even read: its protocol demands it. */
+/**
+ * The path of one segment where other sites may not even read, because its protocol demands it, and
+ * where each tool, not the method, reads or writes.
+ */
 const ASSISTANTS = 'mcp';
 
 const READ_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -66,6 +69,7 @@ export function createGuard(options: GuardOptions): Guard {
     headers: readonly string[],
     usedKeys: Keys | undefined,
     usedLimit: typeof limit,
+    mayRead: boolean,
   ): Promise<Admission> {
     const key = usedKeys && (await identifyByKey(message, usedKeys));
     if (key instanceof Problem) return { headers, refusal: key };
@@ -75,7 +79,7 @@ export function createGuard(options: GuardOptions): Guard {
     const admission = usedLimit
       ? await usedLimit(key?.digest ?? clientNetwork(message, trustProxy), sender)
       : sender;
-    const isAllowed = key?.access !== 'read' || READ_METHODS.has(message.method);
+    const isAllowed = mayRead || key?.access !== 'read';
     return isAllowed || admission.refusal ? admission : { ...admission, refusal: readOnly() };
   }
 
@@ -84,8 +88,8 @@ export function createGuard(options: GuardOptions): Guard {
     const cors = readOrigins.size > 0 ? corsHeaders(message, readOrigins) : [];
     const [first = ''] = segments;
     const isSingle = segments.length === 1;
-    const isChecked = isWrite(message) || (isSingle && first === ASSISTANTS);
-    if (isChecked && isForeign(message, writeOrigins)) {
+    const isOfAssistants = isSingle && first === ASSISTANTS;
+    if ((isWrite(message) || isOfAssistants) && isForeign(message, writeOrigins)) {
       const refusal = new Problem('forbidden', 'Writes from other sites are not allowed.');
       return { headers: cors, refusal };
     }
@@ -94,7 +98,9 @@ export function createGuard(options: GuardOptions): Guard {
     if (!keys && !limit) return { headers: cors };
     const usedKeys = (isSingle && OPEN.has(first)) || OPEN_BELOW.has(first) ? undefined : keys;
     const usedLimit = isSingle && UNLIMITED.has(first) ? undefined : limit;
-    return usedKeys || usedLimit ? admit(message, cors, usedKeys, usedLimit) : { headers: cors };
+    if (!usedKeys && !usedLimit) return { headers: cors };
+    const mayRead = isOfAssistants || READ_METHODS.has(message.method);
+    return admit(message, cors, usedKeys, usedLimit, mayRead);
   };
 }
 

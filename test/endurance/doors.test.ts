@@ -26,6 +26,10 @@ const WITHOUT_EDITS: readonly Edit[] = [
  * cannot be removed, and options, commands and processes know its keys.
  */
 const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
+  assistants: [
+    [APP, "import { assistants } from './assistants/feature.ts';\n"],
+    [APP, /.* assistants\(\).*\n/],
+  ],
   changes: [
     [APP, "import { changes } from './changes/feature.ts';\n"],
     [APP, '    changes(core),\n'],

@@ -31,10 +31,10 @@ const service = await startService({ after }, KEYED);
 const isOpen = (path: string) =>
   /^\/(?:$|health$|livez$|readyz$|docs|openapi\.json|problems)/.test(path);
 
-/** The methods of each path that needs a key, with 1 for each id. */
+/** The methods of each path that needs a key, with 1 for each id. At /mcp, each tool has rights. */
 const operations = Object.entries(contract.paths).flatMap(([template, item]) =>
   Object.keys(item)
-    .filter((name) => name !== 'parameters' && !isOpen(template))
+    .filter((name) => name !== 'parameters' && !isOpen(template) && template !== '/mcp')
     .map((name) => [name.toUpperCase(), template.replace(/\{\w+\}/g, '1')] as const),
 );
 

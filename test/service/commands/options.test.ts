@@ -49,6 +49,7 @@ const SAMPLES: readonly Sample[] = [
   ['max-threads', 'maxThreads', 64, ['16', 16], ['1024', 1_024]],
   ['cache-size', 'cacheSizeMib', 64, ['0', 0], ['65536', 65_536]],
   ['no-metrics', 'noMetrics', false, ['true', true], ['0', false], true],
+  ['no-mcp', 'noMcp', false, ['true', true], ['0', false], true],
   ['log-level', 'logLevel', 'info', ['silent'], ['debug']],
   ['log-format', 'logFormat', 'auto', ['json'], ['pretty']],
 ];

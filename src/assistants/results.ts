@@ -1,0 +1,61 @@
+// What a model gets to see of an answer: compact JSON, without what costs it much to read.
+import { MAX_TOOL_CHARACTERS } from '../contract/generated.js';
+import type { Reply } from '../http/reply.ts';
+import type { Members } from './protocol.ts';
+
+/** Returns the text of `reply`. That of a note begins at `offset`; `isRead` shows its body. */
+export function textOf(reply: Reply, ids: Members, isRead: boolean, offset: number): string {
+  if (reply.status === 204) return JSON.stringify({ id: ids.note_id, deleted: true });
+  const answer: Members = JSON.parse(jsonIn(reply));
+  if (Array.isArray(answer.items)) return JSON.stringify(pageOf(answer, answer.items));
+  const { headers = [] } = reply;
+  const sent = answer.etag ?? headers[headers.indexOf('etag') + 1];
+  // A model need not escape the quotes of a tag.
+  const etag = `${sent}`.replaceAll('"', '');
+  const { body, ...members } = answer;
+  const part = cut(`${body}`, offset);
+  if (isRead) return JSON.stringify({ ...members, etag, ...part });
+  // Who writes knows the text.
+  return JSON.stringify({ ...members, etag, characters: lengthOf(`${body}`) });
+}
+
+function jsonIn({ body, large }: Reply): string {
+  if (!large) return `${body}`;
+  const text = Buffer.concat(large.parts).toString();
+  large.onSent?.();
+  return text;
+}
+
+/** Adds to a page of a list how to go on, and leaves of a snippet only its text. */
+function pageOf(page: Members, items: readonly Members[]): object {
+  const { offset, total } = page;
+  const end = Number(offset) + items.length;
+  const next = end < Number(total) ? { next_offset: end } : {};
+  const short = items.map(({ snippet, ...others }) =>
+    snippet ? { ...others, snippet: (snippet as Members).text } : others,
+  );
+  return { ...page, items: short, ...next };
+}
+
+/** Returns the part of a body from code point `offset` on, and how to go on if more follow. */
+export function cut(body: string, offset: number, most = MAX_TOOL_CHARACTERS): object {
+  const start = indexAfter(body, 0, offset);
+  const end = indexAfter(body, start, most);
+  const part = { body: body.slice(start, end) };
+  if (end === body.length) return part;
+  return { ...part, remaining: lengthOf(body.slice(end)), next_offset: offset + most };
+}
+
+/** Returns the index in UTF-16 that is `count` code points after the index `start`. */
+function indexAfter(text: string, start: number, count: number): number {
+  let index = start;
+  for (let left = count; left > 0 && index < text.length; left -= 1)
+    index += (text.codePointAt(index) ?? 0) > 0xffff ? 2 : 1;
+  return index;
+}
+
+function lengthOf(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}
