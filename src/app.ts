@@ -6,7 +6,7 @@ import { demonstrations } from './concurrency/feature.ts';
 import { docs } from './docs/feature.ts';
 import { edits } from './edits/feature.ts';
 import { exported, type Places } from './export/feature.ts';
-import type { Core, Feature, Readings } from './feature.ts';
+import type { Core, Feature } from './feature.ts';
 import { type Guarded, guards, type SharedGuards } from './guards/feature.ts';
 import type { KeyEntry } from './guards/key-file.ts';
 import { health } from './health/feature.ts';
@@ -35,7 +35,6 @@ import {
   DatabaseUnavailable,
   DatabaseUncertain,
 } from './storage/database.ts';
-import { fileSizes } from './storage/sqlite/files.ts';
 import { type CommitObserver, createWriter, NO_MEMORY } from './storage/writer.ts';
 import { tags } from './tags/feature.ts';
 import { texts } from './text/feature.ts';
@@ -77,9 +76,10 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
   const database = await (siblings.openDatabase?.(open, needsLease) ?? open());
   let isStopping = false;
   features.push(
-    { readings: coreReadings(options.db) },
     memory(database.freshness, (options.cacheSizeMib * 1_048_576) / options.processes),
-    options.noMetrics ? {} : metrics(features, guarded.keyLabels, siblings.shareMetrics),
+    options.noMetrics
+      ? {}
+      : metrics(features, options.db, guarded.keyLabels, siblings.shareMetrics),
     demonstrations(options.maxThreads),
     exported(options, database, siblings.places),
     options.noMcp ? {} : assistants(),
@@ -197,16 +197,6 @@ function addFeatures(
   const recorded = records(core, features);
   features.push(recorded);
   observers.push(...features.flatMap(({ commits = [] }) => commits));
-}
-
-function coreReadings(db: Options['db']): Readings {
-  return {
-    async notes_database_file_bytes() {
-      if (db.kind !== 'file') return {};
-      const { main, wal } = await fileSizes(db.name);
-      return { '{file="main"}': main, '{file="wal"}': wal };
-    },
-  };
 }
 
 /** A shared instance: stack traces are too expensive for an overloaded service. */

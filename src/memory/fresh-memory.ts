@@ -84,11 +84,7 @@ export class FreshMemory implements Memory, CommitObserver {
     return revision === this.#revision ? revision : undefined;
   }
 
-  keep(
-    revision: string | undefined,
-    area: string,
-    values: Iterable<readonly [key: number | string, value: Kept | undefined]>,
-  ): void {
+  keep(...[revision, area, values]: Parameters<Memory['keep']>): void {
     if (revision === undefined || this.check() !== revision) return;
     for (const [key, value] of values) if (value) this.#set(this.#nameOf(area, key), copyOf(value));
   }

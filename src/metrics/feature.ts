@@ -1,6 +1,7 @@
 // The metrics at /metrics, in the text format of Prometheus.
 import { endpoint } from '../contract/endpoint.ts';
-import type { Feature } from '../feature.ts';
+import type { Feature, Series } from '../feature.ts';
+import { fileSizes } from '../storage/sqlite/files.ts';
 import { Metrics, type ShareMetrics } from './metrics.ts';
 import { measureProcess } from './process.ts';
 import { combine, countersOf, type Snapshot, takeSnapshot } from './snapshot.ts';
@@ -10,13 +11,20 @@ const HEADERS = [
   ...['cache-control', 'no-store'],
 ];
 
-/** The metrics of `features`, and of the keys with these labels; `share` combines processes. */
+/** The metrics of `features`, `db`, and the keys with these labels; `share` combines processes. */
 export function metrics(
   features: readonly Feature[],
+  db: { readonly kind: string; readonly name: string },
   keys: () => readonly string[],
   share: ShareMetrics = (own) => own,
 ): Feature {
-  const readings = () => Object.assign({}, ...features.map((each) => each.readings));
+  async function notes_database_file_bytes(): Promise<Series> {
+    if (db.kind !== 'file') return {};
+    const { main, wal } = await fileSizes(db.name);
+    return { '{file="main"}': main, '{file="wal"}': wal };
+  }
+  const readings = () =>
+    Object.assign({ notes_database_file_bytes }, ...features.map((each) => each.readings));
   const counted = new Metrics({ keys, readings }, share);
   const route = endpoint('GET', '/metrics', async () => ({
     status: 200,

@@ -76,9 +76,8 @@ export function readGiven(parts: readonly WritePart[], input: RecordInput, newAt
   const { body, call } = input;
   const bodies = (call.format === 'lines' ? body : [body]) as Bodies;
   const given: (Given | undefined)[] = [];
-  for (let index = 0; index < parts.length; index += 1) {
-    const part = parts[index];
-    const read = part && isAsked(part, input, bodies) ? part.read(input, bodies, newAt) : undefined;
+  for (const [index, part] of parts.entries()) {
+    const read = isAsked(part, input, bodies) ? part.read(input, bodies, newAt) : undefined;
     if (read) given[index] = read;
   }
   return given;

@@ -11,9 +11,9 @@ import {
   type Statement,
 } from '../storage/database.ts';
 import {
+  IMPORT_MARK,
   SCHEMA_VERSION,
   storedSchema,
-  UNFINISHED,
   VERSION,
   VERSIONS_TABLE,
 } from '../storage/schema/migrations.ts';
@@ -49,7 +49,7 @@ const FORBIDDEN_ERROR = 'NOT NULL constraint failed: notes_server_batches.rows';
 /** Fails if the schema is newer than this program, or if an import is unfinished. */
 const ROWS_TO_SERVE = `
   iif(${VERSION} > ${SCHEMA_VERSION}
-    OR (${UNFINISHED}), NULL, '[]')`;
+    OR (SELECT count(*) > 0 FROM sqlite_schema WHERE name = '${IMPORT_MARK}'), NULL, '[]')`;
 
 const storeSql = (rows = `'[]'`) => `
   UPDATE notes_server_batches SET rows = json_insert(rows, '$[#]', json(${rows})) WHERE id = ?2`;

@@ -76,8 +76,6 @@ export interface Run {
   readonly kind: WriteKind<RowSet, unknown>;
   readonly keys: Set<number | string>;
   readonly writes: RowSet[];
-  /** Those of all writes. */
-  readonly rows: Values[];
 }
 
 /** The cost of a row, and of statements that no other write shares, in characters. */
@@ -164,17 +162,17 @@ function inRuns(items: readonly Item[]): Run[] {
   let current: Run | undefined;
   for (const { kind, key, write } of items) {
     if (current?.kind !== kind || (key !== undefined && current.keys.has(key))) {
-      current = { kind, keys: new Set(), writes: [], rows: [] };
+      current = { kind, keys: new Set(), writes: [] };
       runs.push(current);
     }
     if (key !== undefined) current.keys.add(key);
     current.writes.push(write);
-    for (const row of write.rows) current.rows.push(row);
   }
   return runs;
 }
 
-function addStatements(statements: Statement[], { kind, writes, rows }: Run, now: number): void {
+function addStatements(statements: Statement[], { kind, writes }: Run, now: number): void {
+  const rows = writes.flatMap((write) => write.rows);
   const extra = kind.extra?.(writes) ?? writes[0]?.extra ?? [];
   const withRows = JSON.stringify([now, rows, ...extra]);
   for (const { sql, rows, ignoresRows } of Object.values(kind.statements)) {

@@ -180,7 +180,7 @@ export const stats = ({ database: { read } }: Core): Feature => ({
   );
   copy.insert('src/app.ts', '    stats(core),\n', '    changes(core),\n');
   const imported = `import { stats } from './stats/feature.ts';\n`;
-  copy.insert('src/app.ts', imported, `import { fileSizes } from`);
+  copy.insert('src/app.ts', imported, `import { QueueFull } from`);
 }
 
 function addDemonstration(copy: Copy): void {

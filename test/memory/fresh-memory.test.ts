@@ -58,9 +58,9 @@ test('memory: the check in a run serves all of it, and nothing after it', () => 
   const { memory, database, keep, find } = startMemory();
   keep(1);
   memory.inOneRun(() => {
-    assert.equal(find(1), TEXT);
+    assert.deepEqual(find(1), TEXT);
     database.revision = 2;
-    assert.equal(find(1), TEXT);
+    assert.deepEqual(find(1), TEXT);
   });
   assert.equal(find(1), undefined);
 });

@@ -107,6 +107,3 @@ export const IMPORT_MARK = 'notes_server_import';
 
 /** What is wrong with a database in which an import is unfinished. */
 export const UNFINISHED_IMPORT = 'it holds an unfinished import: run the import again';
-
-/** The query that tells whether an import is unfinished. */
-export const UNFINISHED = `SELECT count(*) > 0 FROM sqlite_schema WHERE name = '${IMPORT_MARK}'`;
