@@ -9,6 +9,7 @@ import { temporaryFolder } from '../../support/engine.ts';
 import { type EventStream, openStream } from '../../support/event-stream.ts';
 import { parseExposition, sampleOf } from '../../support/exposition.ts';
 import { startProcesses } from '../../support/processes.ts';
+import { stopQuotas } from '../../support/rate-limiter.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
@@ -17,6 +18,7 @@ const OTHER = { authorization: 'Bearer secret-other' };
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
 test('expiry: an expired key is refused as such, and is no guess', async (t) => {
+  stopQuotas(t);
   const file = join(temporaryFolder(t), 'keys');
   writeFileSync(file, 'secret-old name=old expires=2020-01-01\nsecret-other');
   const service = await startService(t, { apiKeysFile: file, trustProxy: true });

@@ -11,6 +11,7 @@ import { startCommand, stop } from '../../support/command.ts';
 import { contract } from '../../support/contract.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
+import { stopQuotas } from '../../support/rate-limiter.ts';
 import { exchangeLast } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 
@@ -24,6 +25,8 @@ const NOTE = { title: 'a', body: 'b' };
 
 const isOpen = (path: string) =>
   /^\/(?:$|health$|livez$|readyz$|docs|openapi\.json|problems)/.test(path);
+
+stopQuotas({ after });
 
 /** One service for the tests that send no wrong key, which would count against their address. */
 const service = await startService({ after }, KEYED);
