@@ -10,6 +10,7 @@ import { openDatabase, withNumbers } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
 import { request, send } from '../support/http.ts';
+import { lastingPort } from '../support/ports.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { CANNOT_LOOK, residentMegabytesOf } from '../support/threads.ts';
@@ -26,7 +27,8 @@ const MOST_KILOBYTES = 200;
 test(`streams: ${STREAMS} beside other clients, and again after a stop`, async (t) => {
   if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
   const folder = temporaryFolder(t);
-  const first = startCommand(t, ['--port', '0', '--log-level', 'error'], { folder });
+  const args = ['--port', String(await lastingPort()), '--log-level', 'error'];
+  const first = startCommand(t, args, { folder });
   const url = await first.ready();
   await loadWithReads(url, 10_000);
   const aloneMb = residentMegabytesOf(first.process.pid);
@@ -51,7 +53,7 @@ test(`streams: ${STREAMS} beside other clients, and again after a stop`, async (
   t.diagnostic(`${megabytes} MB resident; stopped in ${Math.round(stopMs)} ms`);
   assert.ok(kilobytes < MOST_KILOBYTES, `${kilobytes} KB per stream`);
 
-  const second = startCommand(t, ['--port', new URL(url).port, '--log-level', 'error'], { folder });
+  const second = startCommand(t, args, { folder });
   await second.ready();
   await loadWithWrites(url, 20);
   const resumed = await openStreams(t, url, (index) => ({

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import type { RealCluster } from './rqlite-nodes.ts';
 
 const ENGINE = process.env.NOTES_TEST_DB || 'file';
@@ -19,10 +18,8 @@ export interface TestDatabase {
   release(): void;
 }
 
-/** Clusters of one node that no test uses now. */
+/** Clusters of one node that no test uses now, for the other files of this process, too. */
 const idle: RealCluster[] = [];
-const started: RealCluster[] = [];
-after(() => Promise.all(started.map((each) => each.stop())));
 
 /** A test, or a whole file: functions given to `after` run at its end. */
 export interface Ends {
@@ -43,8 +40,8 @@ export async function emptyDatabase(test: Ends): Promise<TestDatabase> {
     const { startStandIn } = await import('./rqlite-stand-in.ts');
     return { db: clusterAddress((await startStandIn(test)).nodes), release: () => {} };
   }
-  const { wipe } = await import('./rqlite-nodes.ts');
-  const cluster = idle.pop() ?? (await startCluster());
+  const { startNodes, wipe } = await import('./rqlite-nodes.ts');
+  const cluster = idle.pop() ?? (await startNodes(1));
   const nodes = cluster.nodes.map(({ url }) => url);
   await wipe(nodes);
   return { db: clusterAddress(nodes), release: () => void idle.push(cluster) };
@@ -54,11 +51,4 @@ export async function emptyDatabase(test: Ends): Promise<TestDatabase> {
 export function clusterAddress(nodes: readonly string[]): string {
   const scheme = nodes.every((node) => node.startsWith('https:')) ? 'rqlites' : 'rqlite';
   return `${scheme}://${nodes.map((node) => new URL(node).host).join(',')}`;
-}
-
-async function startCluster(): Promise<RealCluster> {
-  const { startNodes } = await import('./rqlite-nodes.ts');
-  const cluster = await startNodes(1);
-  started.push(cluster);
-  return cluster;
 }

@@ -1,28 +1,34 @@
 // Ports at which a service can be started again, and servers that stand in for another program.
+import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import type { Ends } from './engine.ts';
 
 /** Below the ports that Linux gives to connections and to servers at port 0. */
 const FIRST = 20_000;
 const LAST = 32_000;
 
-/** Resolves with a free port that no other program gets by chance while the service is down. */
-export async function lastingPort(): Promise<number> {
-  for (;;) {
+/** Resolves with free ports that no other program gets by chance while nobody listens there. */
+export async function lastingPorts(count: number): Promise<number[]> {
+  const servers: Server[] = [];
+  while (servers.length < count) {
     const server = createServer().listen(randomInt(FIRST, LAST), '127.0.0.1');
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
+    await once(server, 'listening').then(
+      () => servers.push(server),
+      () => {},
     );
-    if (!isFree) continue;
-    const { port } = server.address() as { port: number };
-    server.close();
-    await once(server, 'close');
-    return port;
   }
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  return ports;
+}
+
+/** Resolves with one of {@link lastingPorts}. */
+export async function lastingPort(): Promise<number> {
+  const [port] = await lastingPorts(1);
+  return port ?? assert.fail();
 }
 
 /** Starts an HTTP server that ends with the test; resolves with its origin. */

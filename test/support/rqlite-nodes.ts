@@ -4,11 +4,10 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster } from '../../src/rqlite/cluster.ts';
+import { lastingPorts } from './ports.ts';
 import { until } from './until.ts';
 
 /** The path of rqlited, if the tests have one. */
@@ -51,7 +50,7 @@ export interface ClusterParts {
   readonly partsOf?: (place: number) => { folder?: string; args?: readonly string[] };
 }
 
-/** Starts a cluster of `count` nodes; resolves when all are ready. */
+/** Starts `count` nodes; resolves when all are ready. They end with this process at the latest. */
 export async function startNodes(
   count: number,
   { elections = 'fast', wayTo, partsOf = () => ({}) }: ClusterParts = {},
@@ -59,7 +58,8 @@ export async function startNodes(
   assert.ok(RQLITED);
   const program = RQLITED;
   const folder = mkdtempSync(join(tmpdir(), 'notes-server-rqlite-'));
-  const ports = await freePorts(2 * count);
+  // A client that tries again and again must not get the port of a node that is down.
+  const ports = await lastingPorts(2 * count);
   const ways = await Promise.all(
     ports.map((port, place) => (place % 2 === 1 && wayTo ? wayTo(port) : port)),
   );
@@ -67,7 +67,11 @@ export async function startNodes(
   const endAll = () => {
     for (const child of children) child.kill('SIGKILL');
   };
-  process.once('exit', endAll);
+  const endAtExit = () => {
+    endAll();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  process.once('exit', endAtExit);
 
   async function startNode(place: number): Promise<RealNode> {
     const [http, raft] = [ports[2 * place], ports[2 * place + 1]];
@@ -121,7 +125,7 @@ export async function startNodes(
       return nodes[states.indexOf(state)] ?? assert.fail();
     },
     async stop() {
-      process.off('exit', endAll);
+      process.off('exit', endAtExit);
       const running = [...children].filter(
         ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
       );
@@ -190,12 +194,4 @@ async function isReady(url: string): Promise<boolean> {
     ({ ok }) => ok,
     () => false,
   );
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

@@ -9,6 +9,7 @@ import { assertRefused, runCommand, startCommand, stop } from '../../support/com
 import { contract } from '../../support/contract.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
+import { lastingPort } from '../../support/ports.ts';
 import { openSocket } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
@@ -158,12 +159,11 @@ test('command: closed output streams change no status', async (t) => {
 });
 
 test('command: serves without a reader of its ready line', async (t) => {
-  const former = await startService(t);
-  await former.close();
-  const command = startCommand(t, ['--port', String(former.port)]);
+  const port = await lastingPort();
+  const command = startCommand(t, ['--port', String(port)]);
   command.process.stdout?.destroy();
-  await until(() => isAccepting(former));
-  assert.equal((await request(former.url, 'GET', '/health')).status, 200);
+  await until(() => isAccepting({ port }));
+  assert.equal((await request(`http://127.0.0.1:${port}`, 'GET', '/health')).status, 200);
   assert.equal((await stop(command)).status, 0);
 });
 

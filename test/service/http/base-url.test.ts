@@ -1,6 +1,7 @@
 // --base-url and --problem-base in everything that carries a URL or a path.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { lastingPort } from '../../support/ports.ts';
 import { assertProblem, exchange } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 
@@ -24,11 +25,9 @@ test('base URL: precedes every path in an answer', async (t) => {
 });
 
 test('base URL: an invalid one leaves the port free', async (t) => {
-  const service = await startService(t);
-  await service.close();
-  const base = { port: service.port, db: service.file };
-  await assert.rejects(startService(t, { ...base, baseUrl: 'no URL' }), TypeError);
-  assert.equal((await startService(t, base)).port, service.port);
+  const port = await lastingPort();
+  await assert.rejects(startService(t, { port, baseUrl: 'no URL' }), TypeError);
+  assert.equal((await startService(t, { port })).port, port);
 });
 
 test('problem base: precedes the type of every problem, and nothing else', async (t) => {
