@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { type Ends, temporaryFolder } from './engine.ts';
 
@@ -53,7 +53,10 @@ export class ProjectCopy {
   /** Copies files of the build of this project to that of the copy. */
   takeBuilt(...names: readonly string[]): void {
     for (const name of names)
-      cpSync(join(ROOT, 'dist', name), this.path(join('dist', name)), { recursive: true });
+      cpSync(join(ROOT, 'dist', name), this.path(join('dist', name)), {
+        recursive: true,
+        filter: (path) => !/\.(?:map|d\.ts)$/.test(path),
+      });
   }
 
   /** Runs a program in the copy; rejects if it fails. Within a test, Node would run no others. */
@@ -62,12 +65,17 @@ export class ProjectCopy {
     return (await promisify(execFile)(program, args, { cwd: this.folder, env })).stdout;
   }
 
-  /** Runs tests of the build of this project on that of the copy; resolves with what failed. */
+  /**
+   * Runs tests of the build of this project on that of the copy, in one process as `npm test` does;
+   * resolves with what failed.
+   */
   async failuresOf(names: readonly string[]): Promise<string[]> {
     this.takeBuilt('test');
-    const tests = names.map((name) => `dist/test/${name}.test.js`);
-    const args = ['--test', '--test-reporter=tap', ...tests];
-    const run = this.run(process.execPath, ...args);
+    const files = names.map((name) => this.path(`dist/test/${name}.test.js`));
+    const runner = pathToFileURL(join(ROOT, 'test/support/run-files.mjs'));
+    const args = JSON.stringify([files, this.path('cpu.json')]);
+    this.write('run.mjs', `import { runFiles } from '${runner}';\nawait runFiles(...${args});\n`);
+    const run = this.run(process.execPath, '--test-reporter=tap', 'run.mjs');
     const printed = await run.catch(({ stdout, stderr }) => stdout || stderr);
     assert.match(printed, /^# pass \d\d/m);
     return printed.split('\n').filter((line: string) => /^ *not ok|error:/.test(line));
