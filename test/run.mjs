@@ -19,7 +19,11 @@ const wanted = process.argv.slice(2);
 
 function isWanted(path) {
   if (wanted.length === 0) return dirname(path) !== 'endurance';
-  return wanted.includes(dirname(path)) || wanted.includes(path);
+  return wanted.some((place) => isAt(place, path));
+}
+
+function isAt(place, path) {
+  return place === path || place === dirname(path);
 }
 
 /** Returns the wanted test files of each process: those of whole folders, until they are enough. */
@@ -30,6 +34,8 @@ function filesByProcess() {
     .map((path) => path.replace(/ts$/, 'js'))
     .filter(isWanted)
     .sort();
+  const missing = wanted.filter((place) => !files.some((path) => isAt(place, path)));
+  if (missing.length > 0) throw new Error(`no tests in ${missing}`);
   const folders = [...new Set(files.map((path) => dirname(path)))];
   const groups = [];
   for (const folder of folders) {
@@ -56,7 +62,6 @@ function reportOf(entry) {
 rmSync(entriesFolder, { recursive: true, force: true });
 mkdirSync(entriesFolder, { recursive: true });
 const entries = filesByProcess().map(writeEntry);
-if (entries.length === 0) throw new Error(`no tests in ${wanted}`);
 const events = run({
   files: entries,
   concurrency: CONCURRENCY,
