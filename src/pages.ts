@@ -3,7 +3,8 @@ import { keysOf, type Relation, rowColumnsOf } from './resources/resource.ts';
 import { RELATIONS } from './resources/resources.ts';
 import type { Source, Statement } from './storage/database.ts';
 import { CHANGE_COLUMNS } from './storage/numbers.ts';
-import { namesCreatedBy, storedSchema } from './storage/schema/migrations.ts';
+import { storedSchema } from './storage/schema/migrations.ts';
+import { STEPS } from './storage/schema/steps.ts';
 
 /** The limits of a page; its last record may exceed `bytes`. */
 const PAGE = { records: 2_048, bytes: 1_048_576 };
@@ -79,6 +80,12 @@ export function insertionInto(table: string, columns: readonly string[], rows: R
       SELECT ${values.join(', ')} FROM json_each(?1)`,
     parameter: JSON.stringify(rows),
   };
+}
+
+/** Returns the names of all that a schema of this version has. */
+export function namesCreatedBy(version: number): string[] {
+  const steps = STEPS.slice(0, version).join('\n');
+  return [...steps.matchAll(/^CREATE [A-Z ]+ (\w+)/gm)].map(([, name = '']) => name);
 }
 
 /** Resolves with the relations that a database has: its schema may be older. */

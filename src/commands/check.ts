@@ -1,6 +1,6 @@
 // The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
 
-import { relationsIn } from '../pages.ts';
+import { namesCreatedBy, relationsIn } from '../pages.ts';
 import { deletedNotes } from '../resources/kept.ts';
 import {
   BLOCK_BITS,
@@ -14,7 +14,6 @@ import { RELATIONS } from '../resources/resources.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
 import {
-  namesCreatedBy,
   SCHEMA_VERSION,
   type StoredSchema,
   storedSchema,

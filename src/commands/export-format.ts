@@ -1,8 +1,8 @@
 // The grammar of an export: JSON lines. The first line states how many records follow and the last
 // ids; the last line proves that the export is complete. Each other line is a tag on a note, or a
 // record as the service returns it, with its type, the number of its last change, and its times.
-import { NOTE_NAME } from '../contract/generated.js';
-import { recordCheck } from '../contract/violations.ts';
+import { NOTE_NAME, operations } from '../contract/generated.js';
+import { describeViolations, findViolations } from '../contract/violations.ts';
 import { parseJson } from '../http/body/json.ts';
 import { columnAfter } from '../http/body/json-fault.ts';
 import { type NumbersByTable, totalOf } from '../pages.ts';
@@ -139,6 +139,15 @@ function checkOf(relation: Relation): (line: LineValue) => string | undefined {
   if ('columns' in relation) return recordCheck(relation.of.path);
   if ('path' in relation) return recordCheck(relation.path);
   return relation === noteNames ? nameFault : () => undefined;
+}
+
+/** Returns a function that describes how a value violates the body of a POST to `template`. */
+export function recordCheck(template: string): (value: unknown) => string | undefined {
+  const create = operations.find((each) => each.method === 'POST' && each.template === template);
+  const body = create?.body;
+  if (!body) throw new Error(`the contract has no records at ${template}`);
+  return (value) =>
+    body.validate(value) ? undefined : describeViolations(findViolations(body, value));
 }
 
 function nameFault({ name }: LineValue): string | undefined {

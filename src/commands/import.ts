@@ -6,7 +6,7 @@ import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf }
 import { keysOf, type Relation } from '../resources/resource.ts';
 import { RELATIONS, RESOURCES } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
-import { EMPTY_LOG, renewGeneration } from '../storage/numbers.ts';
+import { CHANGES, LAST_NUMBER, newGeneration } from '../storage/numbers.ts';
 import { IMPORT_MARK, storedSchema, UNFINISHED_IMPORT } from '../storage/schema/migrations.ts';
 import { queryForUniqueness } from './check.ts';
 import { formatCounts } from './export.ts';
@@ -23,6 +23,17 @@ const SET_MARK = [
 ].map((sql) => ({ sql }));
 
 const REMOVE_MARK: Statement = { sql: `DROP TABLE ${IMPORT_MARK}` };
+
+/** The statement that empties the log. Then all records must be indexed again. */
+export const EMPTY_LOG: Statement = { sql: `DELETE FROM ${CHANGES}` };
+
+/** Returns the statement that begins a generation: no earlier tag or cursor matches. */
+export function renewGeneration(): Statement {
+  return {
+    sql: `UPDATE notes_server_generation SET generation = ?1 ->> '$', first = ${LAST_NUMBER}`,
+    parameter: JSON.stringify(newGeneration()),
+  };
+}
 
 /** Fills the empty database `to` with the export `file` or else `input`; resolves with a line. */
 export async function importLines(

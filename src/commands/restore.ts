@@ -5,10 +5,10 @@ import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { auxiliaryPaths, freePath, isPresent } from '../database-paths.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
-import { renewGeneration } from '../storage/numbers.ts';
 import { writeSnapshot } from './backup.ts';
 import { checkFile } from './check.ts';
 import { lockToReplace, openAlone, openToInspect } from './existing.ts';
+import { renewGeneration } from './import.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 import { type WholeFile, writeWhole } from './whole-file.ts';
 

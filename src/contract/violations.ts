@@ -1,7 +1,7 @@
 // Turns the errors of the compiled schemas into the violations that a 422 reports.
 import type { Violation } from '../http/problem.ts';
 import { suggestion } from '../suggestion.ts';
-import { type BodyValidators, operations, type Parameter, type SchemaError } from './generated.js';
+import type { BodyValidators, Parameter, SchemaError } from './generated.js';
 
 const MAX_DESCRIBED = 3;
 
@@ -42,15 +42,6 @@ export function reportUnknown(
     // Some clients write `tag[]` or `tag[0]` for one of several values.
     detail: `is not known${suggestion(shown.replace(/\[.*/, ''), names)}`,
   });
-}
-
-/** Returns a function that describes how a value violates the body of a POST to `template`. */
-export function recordCheck(template: string): (value: unknown) => string | undefined {
-  const create = operations.find((each) => each.method === 'POST' && each.template === template);
-  const body = create?.body;
-  if (!body) throw new Error(`the contract has no records at ${template}`);
-  return (value) =>
-    body.validate(value) ? undefined : describeViolations(findViolations(body, value));
 }
 
 /** Returns the violations of `value`, which `body.validate` has just refused. */

@@ -1,7 +1,6 @@
 // Every change has a number, and every database a generation. Together they form the entity tag of
 // a state: no two states of a record have the same tag, not even after a backup is restored.
 import { randomBytes } from 'node:crypto';
-import type { Statement } from './database.ts';
 
 /** The table that logs changes. Its AUTOINCREMENT key is the sequence of the numbers. */
 export const CHANGES = 'changes';
@@ -36,15 +35,4 @@ export function timeSql(ms: string): string {
 /** Returns a generation: 8 lower-case hex digits. */
 export function newGeneration(): string {
   return randomBytes(4).toString('hex');
-}
-
-/** The statement that empties the log. Then all records must be indexed again. */
-export const EMPTY_LOG: Statement = { sql: `DELETE FROM ${CHANGES}` };
-
-/** Returns the statement that begins a generation: no earlier tag or cursor matches. */
-export function renewGeneration(): Statement {
-  return {
-    sql: `UPDATE notes_server_generation SET generation = ?1 ->> '$', first = ${LAST_NUMBER}`,
-    parameter: JSON.stringify(newGeneration()),
-  };
 }

@@ -2,9 +2,9 @@
 // the counters of the notes of a tag.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { EMPTY_LOG, renewGeneration } from '../../src/commands/import.ts';
 import { isOneOf } from '../../src/records/condition.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { EMPTY_LOG, renewGeneration } from '../../src/storage/numbers.ts';
 import { change, rows, withNumbers } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { tablesOf } from '../support/tables.ts';

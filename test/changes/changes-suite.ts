@@ -11,8 +11,8 @@ import {
   readChanges,
 } from '../../src/changes/changes.ts';
 import { ChangeFeed, FEED_TIMES } from '../../src/changes/feed.ts';
+import { EMPTY_LOG, renewGeneration } from '../../src/commands/import.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { EMPTY_LOG, renewGeneration } from '../../src/storage/numbers.ts';
 import { change, overhear, rows } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';

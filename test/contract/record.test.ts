@@ -1,7 +1,7 @@
 // Records from an import are checked as those from a request.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { recordCheck } from '../../src/contract/violations.ts';
+import { recordCheck } from '../../src/commands/export-format.ts';
 
 test('record check: accepts what a create accepts', () => {
   const check = recordCheck('/notes');

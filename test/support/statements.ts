@@ -1,5 +1,6 @@
 // The statements that the service sends to its database, as readers and `npm run sql` see them.
 import { ChangeFeed } from '../../src/changes/feed.ts';
+import { EMPTY_LOG } from '../../src/commands/import.ts';
 import { rewrite } from '../../src/edits/rewrites.ts';
 import { filterValues } from '../../src/lists/parts.ts';
 import { createFinder } from '../../src/names/named-notes.ts';
@@ -10,7 +11,6 @@ import type { Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { tags } from '../../src/resources/tags.ts';
 import type { Database, Statement } from '../../src/storage/database.ts';
-import { EMPTY_LOG } from '../../src/storage/numbers.ts';
 import { createWriter, NO_MEMORY } from '../../src/storage/writer.ts';
 import { createNoteTags } from '../../src/tags/note-tags.ts';
 import type { Ends } from './engine.ts';

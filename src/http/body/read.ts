@@ -141,10 +141,8 @@ export function receiveBody(
     }
     function end(error?: unknown): void {
       message.off('data', onData).off('end', end).off('close', onClose).off('error', onClose);
-      const [first] = chunks;
-      const isOnly = first?.length === received;
       if (error) reject(error);
-      else resolve(isOnly ? first : Buffer.concat([...joined, ...chunks], received));
+      else resolve(Buffer.concat([...joined, ...chunks], received));
     }
     const onClose = () => end(new ClientGone());
 

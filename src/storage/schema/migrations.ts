@@ -31,12 +31,6 @@ export async function migrate(database: Database, steps: readonly string[] = STE
   }
 }
 
-/** Returns the names of all that a schema of this version has. */
-export function namesCreatedBy(version: number): string[] {
-  const steps = STEPS.slice(0, version).join('\n');
-  return [...steps.matchAll(/^CREATE [A-Z ]+ (\w+)/gm)].map(([, name = '']) => name);
-}
-
 /** What a database contains. */
 export interface StoredSchema {
   readonly version: number;
