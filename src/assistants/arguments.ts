@@ -1,20 +1,14 @@
 // The arguments of a call: coerced, checked, and as the request that they stand for.
 import { validationFailed } from '../contract/endpoint.ts';
-import type { OperationTool, ToolRequest } from '../contract/generated.js';
+import type { OperationTool } from '../contract/generated.js';
 import { reportUnknown, violationsOf } from '../contract/violations.ts';
 import { parseJson } from '../http/body/json.ts';
 import type { Violation } from '../http/problem.ts';
 import type { Members } from './protocol.ts';
 
-/** More items than a list may have: a validator would report each. */
-const MAX_CHECKED = 101;
-
-/** Returns the value that a text stands for where a schema wants another type. */
+/** Returns the value that a text has in JSON, where a schema wants none: many models send such. */
 export function coerce(type: string, value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  if (type === 'integer' && /^-?\d{1,16}$/.test(value)) return Number(value);
-  if (type === 'boolean' && /^(?:true|false)$/.test(value)) return value === 'true';
-  if (type !== 'array' || !value.startsWith('[')) return value;
+  if (typeof value !== 'string' || type === 'string') return value;
   try {
     return parseJson(Buffer.from(value));
   } catch {
@@ -23,9 +17,9 @@ export function coerce(type: string, value: unknown): unknown {
 }
 
 /** Returns the parts of `request` for these arguments, where null counts as none. Throws 422. */
-export function requestOf<Request extends ToolRequest>(
+export function requestOf(
   { arguments: declared }: OperationTool,
-  { when, template, method, query: fixed }: Request,
+  { when, template, method, query: fixed }: OperationTool['requests'][number],
   args: Members,
 ) {
   const violations: Violation[] = [];
@@ -37,22 +31,20 @@ export function requestOf<Request extends ToolRequest>(
   const headers: Record<string, string> = {};
   const body: Record<string, unknown> = {};
   let offset = 0;
-  for (const { name, to, target, type, default: usual, ...rules } of declared) {
-    const value = coerce(type, Object.hasOwn(args, name) ? (args[name] ?? usual) : usual);
-    const refuse = (code: string, detail: string) =>
-      violations.push({ field: name, in: 'query', code, detail });
+  for (const { target, to, ...parameter } of declared) {
+    const { name: field, type, isRequired, default: usual, validate } = parameter;
+    const value = coerce(type, (Object.hasOwn(args, field) ? args[field] : null) ?? usual);
     const isTaken = to !== 'path' || template.includes(`{${target}}`);
+    const refuse = (code: string, detail: string) =>
+      violations.push({ field, in: 'query', code, detail });
     if (value === undefined) {
-      if (isTaken && (to === 'path' || to === 'header')) refuse('required', 'is required');
+      if (isRequired || (isTaken && to === 'path')) refuse('required', 'is required');
       continue;
     }
     if (!isTaken) refuse('oneOf', `must not be combined with ${when}`);
-    const checked = Array.isArray(value) ? value.slice(0, MAX_CHECKED) : value;
-    const { validate } = rules;
-    if (validate && !validate(checked)) {
-      const place = { name, in: 'query', hasCommas: false } as const;
-      violations.push(...violationsOf({ ...rules, ...place, validate }, checked));
-    } else if (to === 'path') inPath[target] = `${value}`;
+    if (validate && !validate(value))
+      violations.push(...violationsOf({ ...parameter, validate, in: 'query' }, value));
+    else if (to === 'path') inPath[target] = `${value}`;
     else if (to === 'query') for (const each of [value].flat()) query.append(target, `${each}`);
     // Quotes are a burden in JSON. What no tag has is left out: it could end the tag.
     else if (to === 'header') headers[target] = `"${`${value}`.replace(/[^!#-~]/g, '')}"`;
@@ -62,5 +54,6 @@ export function requestOf<Request extends ToolRequest>(
   if (violations.length > 0) throw validationFailed(violations);
   const pathNames = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const pathValues = pathNames.map((name) => inPath[name] ?? '');
-  return { call: { method, pathValues, query: `${query}`, headers, body }, inPath, offset };
+  const ids = Object.fromEntries(pathNames.map((name) => [name, Number(inPath[name])]));
+  return { method, pathValues, query: `${query}`, headers, body, ids, offset };
 }

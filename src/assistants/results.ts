@@ -1,29 +1,21 @@
 // What a model gets to see of an answer: compact JSON, without what costs it much to read.
-import { MAX_TOOL_CHARACTERS } from '../contract/generated.js';
+import { TOOL_HELP } from '../contract/generated.js';
 import type { Reply } from '../http/reply.ts';
 import type { Members } from './protocol.ts';
 
 /** Returns the text of `reply`. That of a note begins at `offset`; `isRead` shows its body. */
 export function textOf(reply: Reply, ids: Members, isRead: boolean, offset: number): string {
-  if (reply.status === 204) return JSON.stringify({ id: ids.note_id, deleted: true });
-  const answer: Members = JSON.parse(jsonIn(reply));
+  const { status, headers = [], body, large } = reply;
+  if (status === 204) return JSON.stringify({ id: ids.note_id, deleted: true });
+  const json = large ? Buffer.concat(large.parts) : body;
+  large?.onSent?.();
+  const answer: Members = JSON.parse(`${json}`);
   if (Array.isArray(answer.items)) return JSON.stringify(pageOf(answer, answer.items));
-  const { headers = [] } = reply;
-  const sent = answer.etag ?? headers[headers.indexOf('etag') + 1];
-  // A model need not escape the quotes of a tag.
-  const etag = `${sent}`.replaceAll('"', '');
-  const { body, ...members } = answer;
-  const part = cut(`${body}`, offset);
-  if (isRead) return JSON.stringify({ ...members, etag, ...part });
-  // Who writes knows the text.
-  return JSON.stringify({ ...members, etag, characters: lengthOf(`${body}`) });
-}
-
-function jsonIn({ body, large }: Reply): string {
-  if (!large) return `${body}`;
-  const text = Buffer.concat(large.parts).toString();
-  large.onSent?.();
-  return text;
+  const { body: whole, etag = headers[headers.indexOf('etag') + 1], ...members } = answer;
+  // A model need not escape the quotes of a tag, and who writes knows the text.
+  const note = { ...members, etag: `${etag}`.replaceAll('"', '') };
+  if (isRead) return JSON.stringify({ ...note, ...cut(`${whole}`, offset) });
+  return JSON.stringify({ ...note, characters: lengthOf(`${whole}`) });
 }
 
 /** Adds to a page of a list how to go on, and leaves of a snippet only its text. */
@@ -38,7 +30,7 @@ function pageOf(page: Members, items: readonly Members[]): object {
 }
 
 /** Returns the part of a body from code point `offset` on, and how to go on if more follow. */
-export function cut(body: string, offset: number, most = MAX_TOOL_CHARACTERS): object {
+export function cut(body: string, offset: number, most = TOOL_HELP.characters): object {
   const start = indexAfter(body, 0, offset);
   const end = indexAfter(body, start, most);
   const part = { body: body.slice(start, end) };
@@ -46,7 +38,7 @@ export function cut(body: string, offset: number, most = MAX_TOOL_CHARACTERS): o
   return { ...part, remaining: lengthOf(body.slice(end)), next_offset: offset + most };
 }
 
-/** Returns the index in UTF-16 that is `count` code points after the index `start`. */
+/** Returns the index that is `count` code points after the index `start`. */
 function indexAfter(text: string, start: number, count: number): number {
   let index = start;
   for (let left = count; left > 0 && index < text.length; left -= 1)
@@ -54,8 +46,7 @@ function indexAfter(text: string, start: number, count: number): number {
   return index;
 }
 
+/** Returns the number of code points: each pair of surrogates has one that is high. */
 function lengthOf(text: string): number {
-  let length = 0;
-  for (const _ of text) length += 1;
-  return length;
+  return text.replace(/[\ud800-\udbff]/g, '').length;
 }

@@ -98,12 +98,10 @@ class Contract {
     const title = this.#find('/components/schemas/NoteTitle');
     const { remedies, ...help } = this.#find('/components/x-tools');
     const tools = toolsOf(
-      {
-        paths: this.#document.paths as Record<string, JsonObject>,
-        merge: (schema) => this.#merge(schema),
-        validator: (schema) => this.#validator('all', schema),
-      },
+      this.#document.paths as Record<string, JsonObject>,
       remedies as JsonObject,
+      (schema) => this.#merge(schema),
+      (schema) => this.#validator('first', schema),
     );
     return [
       `import { parseTime } from '../time.js';`,
@@ -112,8 +110,7 @@ class Contract {
       this.#declaration('all'),
       `export const operations = ${withExpressions(operations)};`,
       `export const tools = ${withExpressions(tools)};`,
-      `export const INSTRUCTIONS = ${JSON.stringify(help.instructions)};`,
-      `export const MAX_TOOL_CHARACTERS = ${help.characters};`,
+      `export const TOOL_HELP = ${JSON.stringify(help)};`,
       `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
       `export const MAX_BODY_LENGTH = ${noteBody.maxLength};`,
       `export const MAX_TITLE_LENGTH = ${title.maxLength};`,

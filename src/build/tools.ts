@@ -7,86 +7,70 @@ export type Json = null | boolean | number | string | Json[] | JsonObject;
 /** An object of JSON. */
 export type JsonObject = { [member: string]: Json };
 
-/** What is needed of the contract. */
-interface Contract {
-  readonly paths: Readonly<Record<string, JsonObject>>;
-  /** Returns a schema with all keywords of the one that it refers to. */
-  readonly merge: (schema: JsonObject) => JsonObject;
-  /** Returns what stands for a validator of `schema`. */
-  readonly validator: (schema: JsonObject) => string;
-}
-
-/** An argument: where a request has it, by which name, and its schema. */
-interface Argument {
-  readonly to: string;
-  readonly as?: string;
-  readonly description?: string;
-  readonly schema: JsonObject;
-}
-
 /** The member `x-tool` of an operation, or one of several. */
 interface Declaration {
   readonly position: number;
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly annotations: JsonObject;
-  readonly arguments: Readonly<Record<string, Argument>>;
+  readonly listing: JsonObject;
+  /** Where a request has each argument, by which name, and its schema. */
+  readonly arguments: Readonly<
+    Record<string, { to: string; as?: string; description?: string; schema: JsonObject }>
+  >;
   readonly required?: readonly string[];
   readonly requests: readonly { readonly operation: string }[];
   readonly remedies?: JsonObject;
 }
 
-const KEYWORDS = [
-  ...['enum', 'pattern', 'minimum', 'maximum', 'minLength', 'maxLength'],
-  ...['minItems', 'maxItems', 'uniqueItems', 'default', 'description'],
-];
+/** The keywords that some clients cannot read or do not need. */
+const OMITTED = /^(?:\$ref|format|examples|x-.*)$/;
 
-/** Returns the tools in the order of their positions, with `remedies` and their own ones. */
-export function toolsOf(contract: Contract, remedies: JsonObject): object[] {
-  const operations = Object.entries(contract.paths).flatMap(([template, item]) =>
+/** Returns the tools by their positions. `merge` follows references, `validator` compiles. */
+export function toolsOf(
+  paths: Readonly<Record<string, JsonObject>>,
+  remedies: JsonObject,
+  merge: (schema: JsonObject) => JsonObject,
+  validator: (schema: JsonObject) => string,
+): object[] {
+  const operations = Object.entries(paths).flatMap(([template, item]) =>
     Object.entries(item).map(([method, operation]) => {
       const { operationId, 'x-tool': tools = [] } = operation as JsonObject;
-      return { operationId, template, method: method.toUpperCase(), tools };
+      return { operationId, tools, route: { method: method.toUpperCase(), template } };
     }),
   );
   const declared = operations.flatMap(({ tools }) => tools) as unknown as Declaration[];
   declared.sort((one, other) => one.position - other.position);
-  return declared.map((tool) => {
-    const { name, title, description, annotations, required = [] } = tool;
-    const all = Object.entries(tool.arguments).map(([argument, { to, as = argument, ...rest }]) => {
-      const schema = plainSchema(contract, rest.schema);
-      const shown = { ...schema, description: rest.description ?? schema.description };
-      return { name: argument, to, target: as, schema, shown };
+  return declared.map(({ listing, required = [], ...tool }) => {
+    const all = Object.entries(tool.arguments).map(([name, { to, as = name, ...argument }]) => {
+      const schema = plain(merge, argument.schema);
+      const { type, default: usual, pattern, description: rule } = schema;
+      const description = argument.description ?? rule;
+      return {
+        shown: { ...schema, description },
+        ...{ name, to, target: as, type, default: usual, rule: pattern && rule },
+        isRequired: required.includes(name),
+        // The operation validates its body itself.
+        validate: to === 'body' ? undefined : validator(merge(argument.schema)),
+      };
     });
-    const properties = Object.fromEntries(all.map((each) => [each.name, each.shown]));
+    const properties = Object.fromEntries(all.map(({ name, shown }) => [name, shown]));
     const inputSchema = { type: 'object', properties, required, additionalProperties: false };
     const requests = tool.requests.map(({ operation, ...request }) => {
       const found = operations.find(({ operationId }) => operationId === operation);
-      if (!found) throw new Error(`${name} names no operation ${operation}`);
-      return { ...request, method: found.method, template: found.template };
+      if (!found) throw new Error(`a tool names the operation ${operation}, which does not exist`);
+      return { ...request, ...found.route };
     });
     return {
-      listing: { name, title, description, inputSchema, annotations },
-      arguments: all.map(({ schema, shown: _, ...argument }) => ({
-        ...argument,
-        type: schema.type,
-        default: schema.default,
-        rule: schema.pattern && schema.description,
-        // The operation validates its body itself.
-        validate: argument.to === 'body' ? undefined : contract.validator(schema),
-      })),
+      listing: { ...listing, inputSchema },
+      arguments: all.map(({ shown: _, ...argument }) => argument),
       requests,
       remedies: { ...remedies, ...tool.remedies },
     };
   });
 }
 
-function plainSchema(contract: Contract, declared: JsonObject): JsonObject {
-  const schema = contract.merge(declared);
-  const kept = Object.entries(schema).filter(([keyword]) => KEYWORDS.includes(keyword));
-  // Null stands for what is not given.
-  const [type = ''] = [schema.type ?? ''].flat();
-  const items = schema.items && { items: plainSchema(contract, schema.items as JsonObject) };
-  return { type, ...Object.fromEntries(kept), ...items };
+/** Returns a schema of one type without {@link OMITTED}; null stands for what is not given. */
+function plain(merge: (schema: JsonObject) => JsonObject, declared: JsonObject): JsonObject {
+  const { type, items, ...others } = merge(declared);
+  const kept = Object.entries(others).filter(([keyword]) => !OMITTED.test(keyword));
+  const ofItems = items && { items: plain(merge, items as JsonObject) };
+  return { type: [type ?? ''].flat()[0] ?? '', ...Object.fromEntries(kept), ...ofItems };
 }

@@ -71,36 +71,25 @@ export interface ProblemType {
   readonly example: Readonly<Record<string, unknown>>;
 }
 
-/** An argument of a tool. Those that do not go to a body have a validator. */
-export interface ToolArgument extends Pick<Parameter, 'name' | 'default' | 'rule'> {
+/** An argument of a tool, and its name in a request, which validates its body itself. */
+export interface ToolArgument extends Omit<Parameter, 'in' | 'validate'> {
   readonly to: 'path' | 'query' | 'header' | 'body' | 'own';
-  /** Its name in the request. */
   readonly target: string;
   readonly type: string;
+  readonly isRequired: boolean;
   readonly validate?: Validate;
 }
 
-/** A request of a tool: with the argument `when`, if it has one; the last has none. */
-export interface ToolRequest extends Pick<Operation, 'method' | 'template'> {
-  readonly when?: string;
-  /** The part of the query that is always the same. */
-  readonly query?: string;
-}
-
-/** A tool for assistants, as clients list it. */
-export interface ToolListing {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly inputSchema: object;
-  readonly annotations: Readonly<Record<string, boolean>>;
-}
-
-/** A tool that stands for operations. */
+/** A tool that makes the first of its requests whose argument `when` is given, or that has none. */
 export interface OperationTool {
-  readonly listing: ToolListing;
+  /** How clients list it. */
+  readonly listing: { readonly name: string; readonly annotations: Record<string, boolean> };
   readonly arguments: readonly ToolArgument[];
-  readonly requests: readonly ToolRequest[];
+  /** With the part of the query that is always the same. */
+  readonly requests: readonly (Pick<Operation, 'method' | 'template'> & {
+    readonly when?: string;
+    readonly query?: string;
+  })[];
   /** What to do about each problem, by its slug. */
   readonly remedies: Readonly<Record<string, string>>;
 }
@@ -108,11 +97,8 @@ export interface OperationTool {
 /** In the order in which clients list them. */
 export const tools: readonly OperationTool[];
 
-/** What assistants are told of the service. */
-export const INSTRUCTIONS: string;
-
-/** How many code points of a body a tool returns at once. */
-export const MAX_TOOL_CHARACTERS: number;
+/** What assistants are told of the service, and how many code points of a body they get at once. */
+export const TOOL_HELP: { readonly instructions: string; readonly characters: number };
 
 /** In the order of the contract. */
 export const operations: readonly Operation[];

@@ -13,11 +13,11 @@ const MAX_UNKNOWN = 10;
 const MAX_NAME_LENGTH = 64;
 
 /** Returns a sentence with the first violations, at most `most`, and the number of the others. */
-export function describeViolations(violations: readonly Violation[], most = MAX_DESCRIBED): string {
-  const shown = violations
+export function describeViolations(all: readonly Violation[], most = MAX_DESCRIBED): string {
+  const shown = all
     .slice(0, most)
     .map((each) => `${each.field || (each.code === 'unknown' ? '""' : 'The body')} ${each.detail}`);
-  const rest = violations.length - shown.length;
+  const rest = all.length - shown.length;
   if (rest > 0) shown.push(`and ${rest} more`);
   return `${shown.join('; ')}.`.replace(/\?[;.]/g, '?');
 }
@@ -54,10 +54,7 @@ export function findViolations(body: BodyValidators, value: unknown, isJson = tr
 }
 
 /** Returns the violations of the value of a parameter, which its validator has just refused. */
-export function violationsOf(
-  parameter: Omit<Parameter, 'isInteger' | 'isList'>,
-  value: unknown,
-): Violation[] {
+export function violationsOf(parameter: Parameter, value: unknown): Violation[] {
   const { name: field, in: place, rule, hasCommas, validate } = parameter;
   const violations = onePerFault(validate.errors ?? []).map((error): [string, Violation] => {
     const item = Array.isArray(value) ? value[Number(error.instancePath.slice(1))] : undefined;

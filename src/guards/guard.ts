@@ -25,10 +25,7 @@ const UNLIMITED: ReadonlySet<string> = new Set(['health', 'livez', 'readyz']);
 const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json']);
 /** The first segments of paths that require no key. A 401 below .well-known would mean OAuth. */
 const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems', '.well-known']);
-/**
- * The path of one segment where other sites may not even read, because its protocol demands it, and
- * where each tool, not the method, reads or writes.
- */
+/** The path of one segment where other sites may not even read, and tools check the access. */
 const ASSISTANTS = 'mcp';
 
 const READ_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
