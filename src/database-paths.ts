@@ -1,6 +1,11 @@
 // The paths beside a database: of the files that go with it, and for one that another replaces.
-import { lstatSync } from 'node:fs';
-import { companionsOf } from './storage/sqlite/files.ts';
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
+
+/** Returns the paths of the log and its index for the database to which `path` resolves. */
+export function companionsOf(path: string): readonly [log: string, index: string] {
+  const file = existsSync(path) ? realpathSync(path) : path;
+  return [`${file}-wal`, `${file}-shm`];
+}
 
 /** Returns the companions of the database at `path`, and the path of its rollback journal. */
 export function auxiliaryPaths(path: string): readonly string[] {

@@ -2,6 +2,7 @@
 import { constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { companionsOf } from '../database-paths.ts';
 import { GUARD } from '../open.ts';
 import { type Database, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { storedSchema, UNFINISHED_IMPORT } from '../storage/schema/migrations.ts';
@@ -14,7 +15,6 @@ import {
   TAKE_WRITE_LOCK,
   WRITER_PRAGMAS,
 } from '../storage/sqlite/connection.ts';
-import { companionsOf } from '../storage/sqlite/files.ts';
 import { codeOf, isProtected, refuseReadOnly, unusable } from '../storage/sqlite/unusable.ts';
 
 type OpenFile = Pick<Database, 'read' | 'close'> & AsyncDisposable;

@@ -1,9 +1,8 @@
 // Recognises a write-ahead log that belongs to another file than the one beside it, such as the log
 // of the file that a backup has replaced. SQLite would apply it and so destroy the backup.
 import fs from 'node:fs';
-import { freePath } from '../database-paths.ts';
+import { companionsOf, freePath } from '../database-paths.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
-import { companionsOf } from '../storage/sqlite/files.ts';
 
 const LOG_HEADER_BYTES = 32;
 

@@ -2,9 +2,9 @@
 // name or whose content another program has replaced, and nobody would find these writes again.
 import { closeSync, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { companionsOf } from '../database-paths.ts';
 import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
 import type { OpenFiles } from '../storage/sqlite/engine.ts';
-import { companionsOf } from '../storage/sqlite/files.ts';
 import {
   isRecordedAsForeign,
   recordOrigin,

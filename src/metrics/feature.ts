@@ -1,7 +1,8 @@
 // The metrics at /metrics, in the text format of Prometheus.
+import { stat } from 'node:fs/promises';
 import { endpoint } from '../contract/endpoint.ts';
+import { companionsOf } from '../database-paths.ts';
 import type { Feature, Series } from '../feature.ts';
-import { fileSizes } from '../storage/sqlite/files.ts';
 import { Metrics, type ShareMetrics } from './metrics.ts';
 import { measureProcess } from './process.ts';
 import { combine, countersOf, type Snapshot, takeSnapshot } from './snapshot.ts';
@@ -20,8 +21,9 @@ export function metrics(
 ): Feature {
   async function notes_database_file_bytes(): Promise<Series> {
     if (db.kind !== 'file') return {};
-    const { main, wal } = await fileSizes(db.name);
-    return { '{file="main"}': main, '{file="wal"}': wal };
+    const sizeOf = async (path: string) => (await stat(path).catch(() => ({ size: 0 }))).size;
+    const [log] = companionsOf(db.name);
+    return { '{file="main"}': await sizeOf(db.name), '{file="wal"}': await sizeOf(log) };
   }
   const readings = () =>
     Object.assign({ notes_database_file_bytes }, ...features.map((each) => each.readings));
