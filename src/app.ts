@@ -10,6 +10,7 @@ import type { Core, Feature } from './feature.ts';
 import { type Guarded, guards, type SharedGuards } from './guards/feature.ts';
 import type { KeyEntry } from './guards/key-file.ts';
 import { health } from './health/feature.ts';
+import { history, keepFor } from './history/feature.ts';
 import { Dispatcher } from './http/dispatch.ts';
 import { HTTP_LIMITS } from './http/limits.ts';
 import type { Bases } from './http/paths.ts';
@@ -74,6 +75,7 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
     openStorage('serve', options, (text, fields) => log.write('warn', text, { ...fields }));
   const needsLease = options.db.kind !== 'cluster';
   const database = await (siblings.openDatabase?.(open, needsLease) ?? open());
+  await keepFor(options.historyDays, database);
   let isStopping = false;
   features.push(
     memory(database.freshness, (options.cacheSizeMib * 1_048_576) / options.processes),
@@ -84,7 +86,8 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
     exported(options, database, siblings.places),
     options.noMcp ? {} : assistants(),
   );
-  addFeatures(features, { database, isStopping: () => isStopping });
+  const kept = { days: options.historyDays, places: siblings.places };
+  addFeatures(features, { database, isStopping: () => isStopping }, kept);
   const serving = serve(features, options, guarded);
 
   async function close(): Promise<void> {
@@ -170,6 +173,7 @@ async function serve(
 function addFeatures(
   features: RecordFeature[],
   { database, isStopping }: Pick<Core, 'database' | 'isStopping'>,
+  kept: Parameters<typeof history>[2],
 ): void {
   const observers: CommitObserver[] = [];
   const meters = features.find((each) => each.meters)?.meters;
@@ -191,6 +195,7 @@ function addFeatures(
     names(core, (...notes) => recorded.handlersOf(...notes), edited),
     times(),
     texts(),
+    history(core, (...notes) => recorded.handlersOf(...notes), kept),
     changes(core),
   );
   features.push(lists(core, features));

@@ -26,6 +26,7 @@ export interface ServiceOptions {
   readonly rateLimit?: number | 'off' | undefined;
   readonly trustProxy?: boolean | undefined;
   readonly corsOrigin?: readonly string[] | undefined;
+  readonly historyDays?: number | undefined;
   readonly maxThreads?: number | undefined;
   /** In MiB. */
   readonly cacheSize?: number | undefined;

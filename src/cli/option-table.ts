@@ -128,6 +128,13 @@ export const OPTIONS = {
     help: "holds the password of a cluster's user",
     parse: (text: string) => text,
   },
+  historyDays: {
+    flag: 'history-days',
+    value: 'N',
+    default: '30',
+    help: 'days to keep deleted notes and earlier texts; 0 keeps none',
+    parse: values.integer(0, 36_500),
+  },
   maxThreads: {
     flag: 'max-threads',
     value: 'N',

@@ -33,6 +33,6 @@ export function ownMembers(relation: Relation, fields: readonly string[] = []): 
 }
 
 /** Returns the arguments of `json_object` for the members, whose columns are those of the table. */
-export function membersSql(members: readonly Member[]): string {
+export function membersSql(members: readonly Pick<Member, 'name' | 'sql'>[]): string {
   return members.map(({ name, sql }) => `'${name}', ${sql}`).join(', ');
 }

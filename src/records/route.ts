@@ -176,7 +176,8 @@ export class Records {
   }
 }
 
-function answerInJson({ headers }: Input<unknown, unknown>, record: Stored): Reply {
+/** Answers a read with JSON. */
+export function answerInJson({ headers }: Input<unknown, unknown>, record: Stored): Reply {
   return checkRead(headers, record.tag) ?? recordReply(record);
 }
 

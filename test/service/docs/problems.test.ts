@@ -156,6 +156,7 @@ const REQUESTS: Record<string, string> = {
   'ValidationFailedResponse body': last('POST /notes', '{"title":"a"}'),
   'ValidationFailedResponse query': last('GET /notes?limit=a'),
   'ValidationFailedResponse unknownTag': last('PATCH /notes/1', '{"tag_ids":[42]}'),
+  'ValidationFailedResponse unknownVersion': last('POST /notes/1/restore', '{"version":42}'),
   'ValidationFailedResponse path': last('GET /notes/a'),
   'CreationRefusedResponse body': last('POST /notes', '{"title":"a"}'),
   'CreationRefusedResponse line': last('POST /notes', `${NOTE}\n{"title":" ","body":"b"}`, LINES),

@@ -1,0 +1,149 @@
+// What changes and deletions of notes replace: the trash, and the versions of notes. Triggers keep
+// it, so no write costs another statement.
+import { randomUUID } from 'node:crypto';
+import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
+import { violationAt } from '../contract/violations.ts';
+import type { Core, Feature } from '../feature.ts';
+import { type Bases, fillTemplate, notFound } from '../http/paths.ts';
+import { unavailable } from '../http/problem.ts';
+import { jsonReply, type Reply } from '../http/reply.ts';
+import type { Route } from '../http/route.ts';
+import { stateHeaders } from '../records/preconditions.ts';
+import { answerInJson, type Records } from '../records/route.ts';
+import { notes } from '../resources/notes.ts';
+import type { Resource } from '../resources/resource.ts';
+import type { Database } from '../storage/database.ts';
+import { type KeptInput, listKept, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
+import { emptyTrash, type RetentionOptions, startRetention } from './retention.ts';
+import { ERASE_NOTE, ERASE_VERSIONS, RESTORE } from './writes.ts';
+
+type AtNote<Content = unknown> = Input<{ readonly note_id: number }, Content>;
+type AtVersion = Input<{ readonly note_id: number; readonly version: number }, unknown>;
+
+const NOTE = '/notes/{note_id}';
+const DELETED = '/trash/{note_id}';
+const LABEL = 'Deleted note';
+const STOPPING = 'The service is stopping; the rest of the trash has not been erased.';
+
+/** The trash and the versions, which are kept for some days. */
+export function history(
+  core: Core,
+  handlersOf: (resource: Resource, bases: Bases) => Records,
+  options: RetentionOptions,
+): Feature {
+  return {
+    routes(bases) {
+      const records = handlersOf(notes, bases);
+      return [...trashRoutes(core, records), ...versionRoutes(core, records)];
+    },
+    close: startRetention(core, options),
+  };
+}
+
+/** Sets for how many days texts are kept. If this fails, closes the database. */
+export async function keepFor(days: number, database: Database): Promise<void> {
+  const sql = `UPDATE ${SETTINGS} SET days = ?1 ->> '$'`;
+  try {
+    const [row] = await database.read({ sql: `SELECT days FROM ${SETTINGS}` });
+    if (row?.days !== days)
+      await database.transact(randomUUID(), [{ sql, parameter: String(days) }]);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function trashRoutes(core: Core, { basePath, served }: Records): Route[] {
+  const { bases, answerRead = answerInJson } = served;
+
+  const list = async (input: KeptInput): Promise<Reply> =>
+    (await listKept(core.database, TRASH, input, `${bases.baseUrl}/trash`)).reply;
+
+  async function read(input: AtNote): Promise<Reply> {
+    const note = await readKept(core.database, TRASH, input.parameters.note_id);
+    return note ? answerRead(input, note) : refuse(input, LABEL);
+  }
+
+  async function restore(input: AtNote): Promise<Reply> {
+    const { note_id: id } = input.parameters;
+    const note = await core.write(RESTORE, 0, { rows: [[id]] });
+    if (!note) return refuse(input, LABEL);
+    const location = ['location', `${basePath}${notes.path}/${id}`];
+    return jsonReply(200, String(note.text), [...location, ...stateHeaders(String(note.tag))]);
+  }
+
+  async function eraseAll(): Promise<Reply> {
+    await emptyTrash(core);
+    if (core.isStopping()) throw unavailable(STOPPING);
+    return { status: 204 };
+  }
+
+  return [
+    endpoint('GET', '/trash', list),
+    endpoint('DELETE', '/trash', eraseAll),
+    endpoint('GET', DELETED, read),
+    endpoint('DELETE', DELETED, eraser(core, ERASE_NOTE, LABEL)),
+    endpoint('POST', `${DELETED}/restore`, restore),
+  ];
+}
+
+function versionRoutes(core: Core, records: Records): Route[] {
+  const { database } = core;
+  const { table, bases, answerRead = answerInJson } = records.served;
+
+  async function list(input: KeptInput): Promise<Reply> {
+    const { note_id = 0 } = input.parameters;
+    const url = `${bases.baseUrl}${fillTemplate(`${NOTE}/versions`, { note_id })}`;
+    const { reply, total } = await listKept(database, VERSIONS, input, url);
+    if (total === 0 && !(await table.read(note_id))) return refuse(input);
+    return reply;
+  }
+
+  async function read(input: AtVersion): Promise<Reply> {
+    const { note_id, version } = input.parameters;
+    const found = await readKept(database, VERSIONS, note_id, version);
+    if (found) return answerRead(input, found);
+    if (!(await table.read(note_id))) return refuse(input);
+    throw notFound('Version', input.call.pathValues[1]);
+  }
+
+  async function restore(input: AtNote<{ readonly version: number }>): Promise<Reply> {
+    const { note_id } = input.parameters;
+    const found = await readKept(database, VERSIONS, note_id, input.body.version);
+    // An empty patch is refused if the note is missing or if-match does not hold.
+    const { title, body } = found ? JSON.parse(found.text) : {};
+    const reply = await records.patch({ ...input, body: found ? { title, body } : {} });
+    if (!found) throw validationFailed([violationAt('/version', 'exists', await latest(note_id))]);
+    return reply;
+  }
+
+  async function latest(id: number): Promise<string> {
+    const sql = `
+      SELECT group_concat(version, ', ' ORDER BY version DESC) AS latest FROM (
+        SELECT version FROM ${VERSIONS.table} WHERE note_id = ?1 ->> 0
+        ORDER BY version DESC LIMIT 5)`;
+    const [row] = await database.read({ sql, parameter: JSON.stringify([id]) });
+    return row?.latest
+      ? `must be a version of the note; the latest are ${row.latest}`
+      : 'must be a version of the note, but it has none';
+  }
+
+  return [
+    endpoint('GET', `${NOTE}/versions`, list),
+    endpoint('DELETE', `${NOTE}/versions`, eraser(core, ERASE_VERSIONS)),
+    endpoint('GET', `${NOTE}/versions/{version}`, read),
+    endpoint('POST', `${NOTE}/restore`, restore),
+  ];
+}
+
+function eraser({ write }: Core, kind: typeof ERASE_NOTE, label?: string) {
+  return async (input: AtNote): Promise<Reply> => {
+    const isFound = await write(kind, 0, { rows: [[input.parameters.note_id]] });
+    return isFound ? { status: 204 } : refuse(input, label);
+  };
+}
+
+/** Throws the 404 for a note, or for one in the trash. */
+function refuse({ call }: Input<unknown, unknown>, label = notes.label): never {
+  throw notFound(label, call.pathValues[0]);
+}

@@ -1,0 +1,127 @@
+// What is kept of notes, as answers show it: notes in the trash, and the versions of a note.
+import type { Input } from '../contract/endpoint.ts';
+import { jsonReply, type Reply } from '../http/reply.ts';
+import { type Member, membersSql, ownMembers } from '../records/members.ts';
+import type { Stored } from '../records/writes.ts';
+import { notes } from '../resources/notes.ts';
+import { AnswerTooLarge, MAX_PAGE_BYTES, type Source } from '../storage/database.ts';
+import { tagSql, timeSql } from '../storage/numbers.ts';
+
+/** The table with the number of days for which texts are kept. */
+export const SETTINGS = 'notes_server_history';
+
+/** A table of texts. In SQL, `?1 ->> 0` is the id of the note. */
+export interface Kept {
+  readonly table: string;
+  /** The condition of the rows of a list. */
+  readonly isListed: string;
+  /** The column by which lists are sorted, the greatest first. */
+  readonly order: string;
+  /** The condition of a single row. */
+  readonly isWanted: string;
+  /** The column with the number of the change that made the text. */
+  readonly number: string;
+  readonly members: readonly Pick<Member, 'name' | 'sql'>[];
+}
+
+/** The trash. */
+export const TRASH: Kept = {
+  table: 'deleted_notes',
+  isListed: 'TRUE',
+  order: 'position',
+  isWanted: 'id = ?1 ->> 0',
+  number: 'number',
+  members: [
+    ...ownMembers({ ...notes, table: 'deleted_notes' }),
+    { name: 'deleted_at', sql: timeSql('deleted_at') },
+    { name: 'erased_at', sql: timeSql(`(deleted_at + (SELECT days FROM ${SETTINGS}) * 86400000)`) },
+  ],
+};
+
+/** The versions of a note, unless it is in the trash. */
+export const VERSIONS: Kept = {
+  table: 'note_versions',
+  isListed: `note_id = (SELECT id FROM ${notes.table} WHERE id = ?1 ->> 0)`,
+  order: 'version',
+  isWanted: 'version = ?1 ->> 1',
+  number: 'version',
+  members: [
+    ...['version', 'title', 'body'].map((name) => ({ name, sql: name })),
+    ...['updated_at', 'replaced_at'].map((name) => ({ name, sql: timeSql(name) })),
+  ],
+};
+
+/** Resolves with a text as JSON, and with the tag that its note had. */
+export async function readKept(
+  { read }: Source,
+  { table, isListed, isWanted, number, members }: Kept,
+  ...key: [id: number, version?: number]
+): Promise<Stored | undefined> {
+  const sql = `
+    SELECT json_object(${membersSql(members)}) AS text, ${tagSql(number)} AS tag
+    FROM ${table} WHERE ${isListed} AND ${isWanted}`;
+  const [row] = await read({ sql, parameter: JSON.stringify(key) });
+  return row && { text: String(row.text), tag: String(row.tag) };
+}
+
+/** The parameters of a list. */
+interface KeptQuery {
+  readonly note_id?: number;
+  readonly limit: number;
+  readonly offset: number;
+  readonly fields?: readonly string[];
+}
+
+/** A request for a list. */
+export type KeptInput = Input<KeptQuery, unknown>;
+
+/** Skipping this many rows may take long. */
+const DEEP_OFFSET = 2_048;
+
+/** Resolves with a page of the list at `url`, and the number of all its rows. */
+export async function listKept(
+  { read }: Source,
+  { table, isListed, order, members }: Kept,
+  { parameters, call }: KeptInput,
+  url: string,
+): Promise<{ reply: Reply; total: number }> {
+  const { note_id = 0, limit, offset, fields = [] } = parameters;
+  const chosen = members.filter(({ name }) => !fields[0] || fields.includes(name));
+  const page = `
+    SELECT ${order} AS place, json_object(${membersSql(chosen)}) AS item FROM ${table}
+    WHERE ${isListed} ORDER BY ${order} DESC LIMIT ?1 ->> 1 OFFSET ?1 ->> 2`;
+  const statement = {
+    sql: `SELECT (SELECT count(*) FROM ${table} WHERE ${isListed}) AS total,
+      (SELECT group_concat(item, ',' ORDER BY place DESC) FROM (${page})) AS items`,
+    parameter: JSON.stringify([note_id, limit, offset]),
+    isSlow: offset >= DEEP_OFFSET,
+  };
+  const [row] = await read({ ...statement, maxBytes: MAX_PAGE_BYTES }).catch(async (error) => {
+    if (!(error instanceof AnswerTooLarge)) throw error;
+    await call.reserveLarge();
+    return read(statement);
+  });
+  const total = Number(row?.total);
+  const frame = `"limit":${limit},"offset":${offset},"total":${total}`;
+  const link = linksTo(url, call.query, { limit, offset, total });
+  const headers = ['cache-control', 'no-store', 'link', link];
+  return { reply: jsonReply(200, `{"items":[${row?.items ?? ''}],${frame}}`, headers), total };
+}
+
+function linksTo(
+  url: string,
+  query: string,
+  { limit, offset, total }: Readonly<Record<'limit' | 'offset' | 'total', number>>,
+): string {
+  const linkTo = (rel: string, at: number) => {
+    const sent = new URLSearchParams(query);
+    sent.delete('offset');
+    if (at > 0) sent.set('offset', String(at));
+    return `<${url}${sent.size > 0 ? `?${sent}` : ''}>; rel="${rel}"`;
+  };
+  const links = [linkTo('first', 0)];
+  const isPreceded = offset > 0 && total > 0;
+  if (isPreceded) links.unshift(linkTo('prev', Math.max(0, Math.min(offset, total) - limit)));
+  if (offset + limit < total) links.unshift(linkTo('next', offset + limit));
+  return links.join(', ');
+}

@@ -1,0 +1,83 @@
+// Erases step by step, so that nobody waits long: all that is in the trash, and what is due.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Core } from '../feature.ts';
+import { TRASH } from './kept.ts';
+import { ERASE_DUE, NO_END } from './writes.ts';
+
+/** The times of retention; tests change them. */
+export const RETENTION_TIMES = {
+  everyMs: 3_600_000,
+  /** How long a step may take; the next one has more or fewer rows. */
+  stepMs: 5,
+  /** How many times as long as a step of the background takes it pauses. */
+  pauseFactor: 9,
+};
+
+/** For how many days texts are kept, and what only one of several processes can take. */
+export interface RetentionOptions {
+  readonly days: number;
+  readonly places: { take(place: string): Promise<boolean> } | undefined;
+}
+
+const MAX_ROWS = 256;
+const DAY_MS = 86_400_000;
+
+type EraseCore = Pick<Core, 'database' | 'write' | 'isStopping'>;
+
+async function erase(
+  { database, write, isStopping }: EraseCore,
+  kind: typeof ERASE_DUE.notes,
+  [upTo, time]: readonly [key: number, time: number],
+  pauseFactor: number,
+): Promise<void> {
+  for (let count = 8; !isStopping(); ) {
+    const rows = [[upTo, time, count]];
+    const parameter = JSON.stringify([0, rows]);
+    const [due] = await database.read({ sql: kind.statements.before.sql, parameter });
+    if (due?.count === 0) return;
+    const startedMs = performance.now();
+    await write(kind, 0, { rows });
+    const tookMs = performance.now() - startedMs;
+    const isQuick = tookMs < RETENTION_TIMES.stepMs;
+    count = isQuick ? Math.min(2 * count, MAX_ROWS) : Math.ceil(count / 2);
+    await wait(tookMs * pauseFactor);
+  }
+}
+
+/** Erases what is in the trash at the time of the call. */
+export async function emptyTrash(core: EraseCore): Promise<void> {
+  const sql = `SELECT coalesce(max(position), 0) AS last FROM ${TRASH.table}`;
+  const [row] = await core.database.read({ sql });
+  await erase(core, ERASE_DUE.notes, [Number(row?.last), NO_END], 1);
+}
+
+/** Erases what is due, now and every hour; the result ends this. With 0 days, all is due. */
+export function startRetention(core: EraseCore, { days, places }: RetentionOptions) {
+  // A clock that is set forward must make nothing due.
+  const leadMs = Date.now() - performance.now();
+  let isMine = places === undefined;
+  let next: NodeJS.Timeout;
+  let running = run();
+
+  async function run(): Promise<void> {
+    // What fails is repeated in an hour.
+    await eraseDue().catch(() => {});
+    next = setTimeout(() => {
+      running = run();
+    }, RETENTION_TIMES.everyMs).unref();
+  }
+
+  async function eraseDue(): Promise<void> {
+    isMine ||= (await places?.take('retention')) ?? false;
+    if (!isMine) return;
+    const nowMs = Math.min(Date.now(), performance.now() + leadMs);
+    const time = days === 0 ? NO_END : nowMs - days * DAY_MS;
+    for (const kind of Object.values(ERASE_DUE))
+      await erase(core, kind, [NO_END, time], RETENTION_TIMES.pauseFactor);
+  }
+
+  return async () => {
+    await running;
+    clearTimeout(next);
+  };
+}

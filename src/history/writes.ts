@@ -1,0 +1,110 @@
+// The writes on what is kept of notes: they restore a note, and erase. No two share statements.
+import { recordSql } from '../records/text.ts';
+import { readStatement } from '../records/writes.ts';
+import { comments } from '../resources/comments.ts';
+import { noteNames } from '../resources/note-names.ts';
+import { noteTags } from '../resources/note-tags.ts';
+import { notes } from '../resources/notes.ts';
+import { type Resource, rowColumnsOf } from '../resources/resource.ts';
+import { tags } from '../resources/tags.ts';
+import type { Row } from '../storage/database.ts';
+import { CHANGES, LAST_NUMBER, tagSql } from '../storage/numbers.ts';
+import { NOW, namedRows, SET_TIMES } from '../storage/parameter.ts';
+import type { RowSet, WriteKind } from '../storage/writer.ts';
+import { TRASH, VERSIONS } from './kept.ts';
+
+/** Greater than all keys and times. */
+export const NO_END = Number.MAX_SAFE_INTEGER;
+
+/** Rows that are not due can precede others, if the clock was set back; so many are skipped. */
+const SKIPPED_ROWS = 256;
+
+const SENT = namedRows('sent', ['_id', '_time', '_count']);
+const ID = '(SELECT _id FROM sent)';
+
+/** Resolves with what it has read before it writes; undefined if there is nothing to change. */
+function kindOf(
+  columns: Readonly<Record<string, string>>,
+  from: string,
+  writes: Readonly<Record<string, string>>,
+) {
+  const statements = Object.entries(writes).map(([name, sql]) => {
+    return [name, sql === SET_TIMES.sql ? SET_TIMES : { sql: `WITH ${SENT} ${sql}` }];
+  });
+  return {
+    statements: { before: readStatement(SENT, columns, from), ...Object.fromEntries(statements) },
+    outcomes: (_: unknown, { before = [] }: { before?: readonly Row[] }) => [before[0]],
+    changes({ rows: [row] }, found) {
+      return found && found.count !== 0 ? [[notes.table, Number(row?.[0])]] : [];
+    },
+  } satisfies WriteKind<RowSet, Row | undefined>;
+}
+
+/** Erases a note in the trash; a trigger erases its comments and versions. */
+export const ERASE_NOTE = kindOf({ id: 'id' }, `FROM ${TRASH.table} WHERE id = ${ID}`, {
+  erase: `DELETE FROM ${TRASH.table} WHERE id = ${ID}`,
+});
+
+/** Erases the versions of a note. */
+export const ERASE_VERSIONS = kindOf(
+  { count: `(SELECT count(*) FROM ${VERSIONS.table} WHERE note_id = ${ID})` },
+  `FROM ${notes.table} WHERE id = ${ID}`,
+  {
+    erase: `
+      DELETE FROM ${VERSIONS.table}
+      WHERE note_id = (SELECT id FROM ${notes.table} WHERE id = ${ID})`,
+  },
+);
+
+/** Erases up to `_count` of the first rows with keys up to `_id` and times up to `_time`. */
+function erasing({ table }: { readonly table: string }, key: string, time: string) {
+  const first = `
+    SELECT ${key} AS key, ${time} AS time FROM ${table}
+    WHERE ${key} <= ${ID} ORDER BY ${key} LIMIT ${SKIPPED_ROWS} + (SELECT _count FROM sent)`;
+  const due = `
+    FROM (${first}) WHERE coalesce(time, ${NO_END}) <= (SELECT _time FROM sent)
+    LIMIT (SELECT _count FROM sent)`;
+  return kindOf({ count: `(SELECT count(*) FROM (SELECT key ${due}))` }, 'FROM sent', {
+    erase: `DELETE FROM ${table} WHERE ${key} IN (SELECT key ${due})`,
+  });
+}
+
+/** The steps that erase old rows. */
+export const ERASE_DUE = {
+  notes: erasing(TRASH, 'position', 'deleted_at'),
+  versions: erasing(VERSIONS, 'id', 'replaced_at'),
+};
+
+/** Takes a note out of the trash. Resolves with its text and its tag. */
+export const RESTORE = kindOf(
+  { text: `${recordSql(notes)} || ''`, tag: tagSql(`(${LAST_NUMBER} + 1)`) },
+  `FROM ${TRASH.table} AS notes WHERE id = ${ID}`,
+  {
+    note: restoring(notes, `FROM ${TRASH.table} WHERE id = ${ID}`),
+    comments: restoring(comments, `FROM deleted_comments WHERE note_id = ${ID}`),
+    tags: `
+      INSERT INTO ${noteTags.table} (note_id, tag_id)
+      SELECT kept.id, ${tags.table}.id FROM ${TRASH.table} AS kept
+      CROSS JOIN json_each(tag_ids) AS each
+      CROSS JOIN ${tags.table} ON ${tags.table}.id = each.value
+      WHERE kept.id = ${ID}`,
+    name: `
+      INSERT OR IGNORE INTO ${noteNames.table} (note_id, name)
+      SELECT id, name FROM ${TRASH.table} WHERE id = ${ID} AND name IS NOT NULL`,
+    // The triggers log the times of the records.
+    logNow: `
+      UPDATE ${CHANGES} SET at = ${NOW}
+      WHERE EXISTS (SELECT 1 FROM ${TRASH.table} WHERE id = ${ID}) AND number IN (
+        SELECT number FROM ${notes.table} WHERE id = ${ID}
+        UNION ALL SELECT number FROM ${comments.table} WHERE note_id = ${ID})`,
+    setTimes: SET_TIMES.sql,
+    remove: `DELETE FROM ${TRASH.table} WHERE id = ${ID}`,
+  },
+);
+
+function restoring(resource: Resource, from: string): string {
+  const columns = [...rowColumnsOf(resource), 'created_at', 'updated_at'].join(', ');
+  return `
+    INSERT INTO ${resource.table} (${columns}, number)
+    SELECT ${columns}, ${LAST_NUMBER} + row_number() OVER (ORDER BY id) ${from}`;
+}
