@@ -58,6 +58,7 @@ test('check: names a node that has missed writes, and the records', async (t) =>
     `node 2 has missed writes: ${remedy}`,
     'node 2 differs in note 1',
     'node 2 differs in note 3',
+    'node 2 differs in note_version 1',
   ]);
   const { status, stdout } = await runCommand(t, ['check', '--db', db]);
   assert.equal(status, 1);
@@ -108,7 +109,9 @@ test('check: names records that another program has changed on one node', async 
   await standIn.change(1, 'DELETE FROM notes');
   assert.deepEqual(
     await faults(),
-    [1, 2].map((id) => `node 1 differs in note ${id}`),
+    ['note 1', 'note 2', ...[-5, 1, 2, 99].map((id) => `deleted_note ${id}`)].map(
+      (record) => `node 1 differs in ${record}`,
+    ),
   );
 });
 
