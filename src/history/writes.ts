@@ -35,7 +35,9 @@ function kindOf(
     statements: { before: readStatement(SENT, columns, from), ...Object.fromEntries(statements) },
     outcomes: (_: unknown, { before = [] }: { before?: readonly Row[] }) => [before[0]],
     changes({ rows: [row] }, found) {
-      return found && found.count !== 0 ? [[notes.table, Number(row?.[0])]] : [];
+      if (!found || found.count === 0) return [];
+      // A name that memory knows may be that of a note which is restored without it.
+      return [[notes.table, Number(row?.[0])], [noteNames.table]];
     },
   } satisfies WriteKind<RowSet, Row | undefined>;
 }

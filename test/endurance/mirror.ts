@@ -8,6 +8,14 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { openPath, rows } from '../support/databases.ts';
 import { type Answer, send } from '../support/http.ts';
 import { between, brokenConnection, oneIn } from '../support/ledger.ts';
+import {
+  applyChange,
+  assertSameLines,
+  assertSameRecords,
+  type Change,
+  type Records,
+  readRecords,
+} from '../support/mirrored-records.ts';
 import type { RestartableService } from '../support/restartable-service.ts';
 import { until } from '../support/until.ts';
 
@@ -15,25 +23,6 @@ const RETRY_MS = 10;
 
 const MAX_EVENTS = 3_000;
 const MAX_PAGES = 10;
-
-const AT_ONCE = 8;
-
-const SHOWN = 5;
-const SHOWN_CHARACTERS = 200;
-
-/** The JSON of records by names such as `note 1`; a link is `link NOTE TAG`. */
-type Records = Map<string, string>;
-
-/** A change as the service sends it with `include=record`. */
-interface Change {
-  readonly id: string;
-  readonly type: string;
-  readonly at: string;
-  readonly record: object | null;
-  readonly note_id?: number;
-  readonly tag_id?: number;
-  readonly comment_id?: number;
-}
 
 class Refused extends Error {}
 
@@ -86,9 +75,7 @@ export class Mirror {
   async assertExact(service: RestartableService, db: string): Promise<number> {
     const logged = await loggedAfter(db, this.#start);
     assertSameLines(this.#applied, logged, 'changes');
-    const lines = (records: Records) => Array.from(records, ([name, text]) => `${name} ${text}`);
-    const stored = await readRecords((path) => service.insist('GET', path));
-    assertSameLines(lines(this.#records), lines(stored), 'records');
+    assertSameRecords(this.#records, await readRecords((path) => service.insist('GET', path)));
     return logged.length;
   }
 
@@ -162,35 +149,17 @@ export class Mirror {
     }
   }
 
-  #apply({ id, type, at, record, ...ids }: Change, way: 'stream' | 'page'): void {
+  #apply(change: Change, way: 'stream' | 'page'): void {
+    const { id, type, at, record: _, ...ids } = change;
     const [generation, number = ''] = id.split('-');
     const [current, last] = (this.#applied.at(-1)?.split(' ')[0] ?? this.#start).split('-');
     assert.equal(generation, current);
     assert.ok(Number(number) > Number(last), `${id} comes after ${last}`);
-    const [kind = '', event = ''] = type.split('.');
-    const link = `link ${ids.note_id} ${ids.tag_id}`;
-    const name = `${kind} ${ids[`${kind}_id` as keyof typeof ids]}`;
-    if (event === 'tagged') this.#records.set(link, '');
-    else if (event === 'untagged') this.#records.delete(link);
-    else if (record) this.#records.set(name, JSON.stringify(record));
-    else this.#remove(kind, name);
+    applyChange(this.#records, change);
     assert.ok(Date.parse(at) > 0, `${id} at ${at}`);
-    assert.ok(record === null || event !== 'deleted', `${id} has a record`);
     this.#applied.push(`${id} ${type} ${JSON.stringify(ids)}`);
     this.counts[way] += 1;
     this.types.add(type);
-  }
-
-  /** Removes a record with its links, which get no change of their own. */
-  #remove(kind: string, name: string): void {
-    this.#records.delete(name);
-    if (kind === 'comment') return;
-    const [, id] = name.split(' ');
-    for (const other of [...this.#records.keys()]) {
-      const [type, note, tag] = other.split(' ');
-      const isOf = (kind === 'note' && note === id) || (kind === 'tag' && tag === id);
-      if (type === 'link' && isOf) this.#records.delete(other);
-    }
   }
 }
 
@@ -228,44 +197,6 @@ async function openStream(url: string, cursor: string): Promise<IncomingMessage>
   const text = (await response.toArray()).join('');
   checkStatus({ status, text, json: JSON.parse(text) });
   return assert.fail(text);
-}
-
-/** Reads all records. Others may write meanwhile; then each is in a state of this time. */
-async function readRecords(get: (path: string) => Promise<Answer>): Promise<Records> {
-  const records: Records = new Map();
-  async function readList(kind: string, path: string, query = ''): Promise<number[]> {
-    const ids: number[] = [];
-    for (;;) {
-      const answer = await get(`${path}?limit=100&after=${ids.at(-1) ?? 0}${query}`);
-      // Its note has been deleted.
-      if (answer.status === 404) return [];
-      assert.equal(answer.status, 200, answer.text);
-      if (answer.json.items.length === 0) return ids;
-      for (const { tag_ids: tags = [], ...record } of answer.json.items) {
-        ids.push(record.id);
-        records.set(`${kind} ${record.id}`, JSON.stringify(record));
-        for (const tag of tags) records.set(`link ${record.id} ${tag}`, '');
-      }
-    }
-  }
-  const notes = await readList('note', '/notes', '&include=tag_ids');
-  await readList('tag', '/tags');
-  for (let start = 0; start < notes.length; start += AT_ONCE) {
-    const some = notes.slice(start, start + AT_ONCE);
-    await Promise.all(some.map((id) => readList('comment', `/notes/${id}/comments`)));
-  }
-  return records;
-}
-
-/** Compares without showing everything. */
-function assertSameLines(found: readonly string[], expected: readonly string[], name: string) {
-  const [has, needs] = [new Set(found), new Set(expected)];
-  const some = (lines: readonly string[]) =>
-    lines.slice(0, SHOWN).map((line) => line.slice(0, SHOWN_CHARACTERS));
-  const surplus = some(found.filter((line) => !needs.has(line)));
-  const missing = some(expected.filter((line) => !has.has(line)));
-  assert.deepEqual({ name, surplus, missing }, { name, surplus: [], missing: [] });
-  assert.equal(found.length, expected.length, name);
 }
 
 /** Reads the log itself, as lines such as `GENERATION-7 note.tagged {"note_id":1,"tag_id":2}`. */
