@@ -1,0 +1,261 @@
+// The trash and the versions of notes over HTTP: what is kept, restored and erased.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { RETENTION_TIMES } from '../../../src/history/retention.ts';
+import { openOther } from '../../support/databases.ts';
+import { needsFile } from '../../support/engine.ts';
+import { assertNoErrors, type Overrides, startService } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Starts a service; `json` resolves with the status, the body and the headers of an answer. */
+async function start(t: TestContext, overrides: Overrides = {}) {
+  const service = await startService(t, overrides);
+  const json = async (method: string, path: string, body?: object, headers = {}) => {
+    const answer = await service.request(method, path, { ...(body && { json: body }), headers });
+    const isJson = /json/.test(String(answer.headers['content-type']));
+    return { ...answer, body: isJson && answer.text ? JSON.parse(answer.text) : answer.text };
+  };
+  const status = async (...request: Parameters<typeof json>) => (await json(...request)).status;
+  const items = async (path: string) => (await json('GET', path)).body.items;
+  const idsIn = async (path: string) => (await items(path)).map(({ id }: { id: number }) => id);
+  return { service, json, status, items, idsIn };
+}
+
+test('trash: a note comes back as it was, with what belongs to it', async (t) => {
+  const { service, json, status, items, idsIn } = await start(t);
+  const note = { title: 'Milk', body: 'white' };
+  await json('PUT', '/named/diary', note);
+  await json('PATCH', '/notes/1', { tags: ['a', 'b', 'c'] });
+  await json('PATCH', '/notes/1', { body: 'fresh' });
+  for (const body of ['one', 'two']) await json('POST', '/notes/1/comments', { body });
+  const before = await json('GET', '/notes/1?include=times');
+  const { next } = (await json('GET', '/changes')).body;
+  assert.equal(await status('DELETE', '/notes/1'), 204);
+  assert.equal(await status('DELETE', '/tags/2'), 204);
+
+  for (const path of ['/notes/1', '/named/diary', '/notes/1/comments', '/notes/1/versions'])
+    assert.equal(await status('GET', path), 404, path);
+  assert.deepEqual(await idsIn('/notes?q=fresh'), []);
+  const [{ deleted_at, erased_at, ...deleted }, ...others] = await items('/trash');
+  assert.deepEqual([deleted, others], [{ id: 1, title: 'Milk', body: 'fresh' }, []]);
+  assert.equal(Date.parse(erased_at) - Date.parse(deleted_at), 30 * DAY_MS);
+
+  const restored = await json('POST', '/trash/1/restore');
+  assert.deepEqual(
+    [restored.status, restored.headers.location, restored.body],
+    [200, '/notes/1', { id: 1, title: 'Milk', body: 'fresh' }],
+  );
+  const after = await json('GET', '/notes/1?include=times');
+  assert.deepEqual(after.body, before.body);
+  assert.equal((await json('GET', '/notes/1')).headers.etag, restored.headers.etag);
+  assert.notEqual(after.headers.etag, before.headers.etag);
+  assert.deepEqual((await json('GET', '/named/diary')).body, restored.body);
+  assert.deepEqual(await idsIn('/notes/1/comments'), [1, 2]);
+  assert.deepEqual(await idsIn('/notes/1/tags'), [1, 3]);
+  assert.deepEqual(await idsIn('/tags/3/notes'), [1]);
+  assert.deepEqual(await idsIn('/notes?q=fresh'), [1]);
+  assert.equal((await items('/notes/1/versions')).length, 1);
+  assert.deepEqual(await items('/trash'), []);
+
+  const deletions = ['comment.deleted', 'comment.deleted', 'note.deleted', 'tag.deleted'];
+  const feed = await items(`/changes?since=${next}`);
+  assert.deepEqual(
+    feed.map(({ type }: { type: string }) => type),
+    [
+      ...deletions,
+      ...['note.created', 'comment.created', 'comment.created', 'note.tagged', 'note.tagged'],
+    ],
+  );
+  const times = feed.slice(4).map(({ at }: { at: string }) => at);
+  assert.ok(
+    times.every((at: string) => at === times[0] && at >= deleted_at),
+    times.join(' '),
+  );
+
+  // A repetition changes nothing, not even the time of the first one in the feed.
+  const again = await json('POST', '/trash/1/restore');
+  assert.match(again.body.detail, /^Deleted note with ID 1 was not found/);
+  assert.deepEqual(await items(`/changes?since=${next}`), feed);
+  assert.equal((await json('POST', '/notes', note)).body.id, 2);
+  assertNoErrors(service);
+});
+
+test('trash: a note stays without its name if another note has it', async (t) => {
+  const { json, status } = await start(t);
+  for (const body of ['first', 'second']) {
+    await json('PUT', '/named/diary', { title: 'a', body });
+    await json('DELETE', '/named/diary');
+  }
+  await json('POST', '/trash/2/restore');
+  await json('POST', '/trash/1/restore');
+  assert.equal((await json('GET', '/named/diary')).body.body, 'second');
+  assert.equal((await json('GET', '/notes/1?include=name')).body.name, null);
+  assert.equal(await status('DELETE', '/notes/1'), 204);
+});
+
+test('trash: of several restorations at the same time, one is carried out', async (t) => {
+  const { json, status, idsIn } = await start(t);
+  await json('POST', '/notes', { title: 'a', body: 'b' });
+  await json('DELETE', '/notes/1');
+  const statuses = await Promise.all(
+    Array.from({ length: 8 }, () => status('POST', '/trash/1/restore')),
+  );
+  assert.deepEqual(statuses.sort(), [200, ...Array(7).fill(404)]);
+  assert.deepEqual(await idsIn('/notes'), [1]);
+});
+
+test('trash: the latest deletion comes first, on pages with links', async (t) => {
+  const { json, idsIn, items, service } = await start(t);
+  for (let id = 1; id <= 5; id += 1) await json('POST', '/notes', { title: `${id}`, body: 'b' });
+  for (const id of [2, 5, 1, 4]) await json('DELETE', `/notes/${id}`);
+  assert.deepEqual(await idsIn('/trash'), [4, 1, 5, 2]);
+  assert.deepEqual(await items('/trash?fields=title&limit=2&offset=1'), [
+    { title: '1' },
+    { title: '5' },
+  ]);
+  const page = await json('GET', '/trash?fields=id&limit=1&offset=2');
+  const { limit, offset, total } = page.body;
+  assert.deepEqual([limit, offset, total], [1, 2, 4]);
+  const linkTo = (rel: string, rest = '') =>
+    `<${service.url}/trash?fields=id&limit=1${rest}>; rel="${rel}"`;
+  assert.equal(
+    page.headers.link,
+    [linkTo('next', '&offset=3'), linkTo('prev', '&offset=1'), linkTo('first')].join(', '),
+  );
+  const text = await json('GET', '/trash/1', undefined, { accept: 'text/markdown' });
+  assert.equal(text.body, '# 1\n\nb');
+});
+
+test('trash: pages of large notes are whole', async (t) => {
+  const { json, items } = await start(t);
+  const body = '\u0001'.repeat(100_000);
+  for (let id = 1; id <= 5; id += 1) {
+    await json('POST', '/notes', { title: `${id}`, body });
+    await json('DELETE', `/notes/${id}`);
+  }
+  const all = await items('/trash');
+  assert.deepEqual(
+    all.map((note: Record<string, unknown>) => [note.id, note.body === body]),
+    [5, 4, 3, 2, 1].map((id) => [id, true]),
+  );
+});
+
+test('trash: what is erased is gone, with its comments and versions', async (t) => {
+  const { json, status, items } = await start(t);
+  for (let id = 1; id <= 40; id += 1) {
+    await json('POST', '/notes', { title: `${id}`, body: 'b' });
+    await json('PATCH', `/notes/${id}`, { body: 'c' });
+    await json('POST', `/notes/${id}/comments`, { body: 'd' });
+    if (id > 1) await json('DELETE', `/notes/${id}`);
+  }
+  assert.equal(await status('DELETE', '/trash/2'), 204);
+  for (const request of [
+    ['DELETE', '/trash/2'],
+    ['POST', '/trash/2/restore'],
+    ['GET', '/trash/2'],
+  ])
+    assert.equal(await status(String(request[0]), String(request[1])), 404, request.join(' '));
+  assert.equal((await items('/trash?limit=100')).length, 38);
+  assert.equal(await status('DELETE', '/trash'), 204);
+  assert.deepEqual(await items('/trash'), []);
+  assert.equal(await status('DELETE', '/trash'), 204);
+  assert.equal((await items('/notes/1/versions')).length, 1);
+});
+
+test('versions: an earlier text is listed, read and restored', async (t) => {
+  const { json, status, items } = await start(t);
+  const { etag } = (await json('POST', '/notes', { title: 'a', body: 'b' })).headers;
+  await json('PUT', '/notes/1', { title: 'c', body: 'd' });
+  await json('PATCH', '/notes/1', { body: 'e' });
+  const [{ updated_at, replaced_at, ...kept }, ...others] = await items('/notes/1/versions');
+  const version = Number(String(etag).match(/\d+(?="$)/)?.[0]);
+  assert.deepEqual([kept, others], [{ version, title: 'a', body: 'b' }, []]);
+  assert.ok(updated_at <= replaced_at);
+  const one = await json('GET', `/notes/1/versions/${version}`);
+  assert.deepEqual([one.body, one.headers.etag], [{ ...kept, updated_at, replaced_at }, etag]);
+  assert.deepEqual(await items('/notes/1/versions?fields=version'), [{ version }]);
+  const text = await json('GET', `/notes/1/versions/${version}`, undefined, {
+    accept: 'text/plain',
+  });
+  assert.equal(text.body, 'b');
+
+  const restore = (body: object, headers = {}) => json('POST', '/notes/1/restore', body, headers);
+  const stale = { 'if-match': String(etag) };
+  for (const sent of [{ version }, { version: 99 }])
+    assert.equal((await restore(sent, stale)).status, 412, 'a condition comes first');
+  const { body: unknown } = await restore({ version: 99 });
+  assert.deepEqual(unknown.errors, [
+    {
+      ...{ field: 'version', in: 'body', pointer: '#/version', code: 'exists' },
+      detail: `must be a version of the note; the latest are ${version}`,
+    },
+  ]);
+  assert.deepEqual((await restore({ version })).body, { id: 1, title: 'a', body: 'b' });
+  assert.deepEqual((await json('GET', '/notes/1')).body, { id: 1, title: 'a', body: 'b' });
+  assert.match((await json('GET', '/notes/1/versions/99')).body.detail, /^Version with ID 99 /);
+  for (const [method, path] of [
+    ['GET', '/notes/2/versions'],
+    ['GET', '/notes/2/versions/1'],
+    ['DELETE', '/notes/2/versions'],
+    ['POST', '/notes/2/restore'],
+  ] as const) {
+    const { body } = await json(method, path, method === 'POST' ? { version: 1 } : undefined);
+    assert.match(body.detail, /^Note with ID 2 was not found/, path);
+  }
+  assert.equal(await status('DELETE', '/notes/1/versions'), 204);
+  assert.deepEqual(await items('/notes/1/versions'), []);
+  assert.equal(await status('DELETE', '/notes/1/versions'), 204);
+});
+
+test('retention: what is due goes, and nothing else', { skip: needsFile }, async (t) => {
+  const { service, json } = await start(t);
+  for (let id = 1; id <= 4; id += 1) {
+    await json('POST', '/notes', { title: `${id}`, body: 'b' });
+    await json('PATCH', `/notes/${id}`, { body: 'c' });
+    if (id > 2) await json('DELETE', `/notes/${id}`);
+  }
+  const other = await openOther(t, service.file);
+  const before = (days: number) => Date.now() - days * DAY_MS;
+  // The order of their deletion and the clock can differ.
+  await other.execute(`
+    UPDATE deleted_notes SET deleted_at = ${before(-365)} WHERE id = 3;
+    UPDATE deleted_notes SET deleted_at = ${before(31)} WHERE id = 4;
+    UPDATE note_versions SET replaced_at = ${before(29)} WHERE note_id = 1;
+    UPDATE note_versions SET replaced_at = ${before(31)} WHERE note_id = 2;`);
+  const { everyMs } = RETENTION_TIMES;
+  t.after(() => Object.assign(RETENTION_TIMES, { everyMs }));
+  RETENTION_TIMES.everyMs = 10;
+  await service.close();
+  const { now } = Date;
+  const again = await start(t, { db: service.file });
+  await until(async () => (await again.json('GET', '/trash')).body.total === 1);
+  await until(async () => (await again.json('GET', '/notes/2/versions')).body.total === 0);
+  // A clock that is set forward makes nothing due.
+  t.mock.method(Date, 'now', () => now() + 100 * DAY_MS);
+  await again.json('POST', '/notes', { title: 'later', body: 'b' });
+  await other.execute(`UPDATE deleted_notes SET deleted_at = ${now() - 29 * DAY_MS} WHERE id = 3`);
+  await other.execute(`UPDATE note_versions SET replaced_at = 0 WHERE note_id = 3`);
+  await until(async () => {
+    const [row] = await other.run({ sql: 'SELECT count(*) AS count FROM note_versions' });
+    return row?.count === 1;
+  });
+  assert.deepEqual(await again.idsIn('/trash'), [3]);
+  assert.equal((await again.items('/notes/1/versions')).length, 1);
+});
+
+test('retention: with 0 days, all is erased at the start, and nothing is kept', async (t) => {
+  const { service, json } = await start(t);
+  for (let id = 1; id <= 2; id += 1) await json('POST', '/notes', { title: 'a', body: 'b' });
+  await json('PATCH', '/notes/1', { body: 'c' });
+  await json('DELETE', '/notes/2');
+  await service.close();
+  const again = await start(t, { db: service.file, historyDays: 0 });
+  await until(async () => (await again.json('GET', '/trash')).body.total === 0);
+  await until(async () => (await again.json('GET', '/notes/1/versions')).body.total === 0);
+  await again.json('PATCH', '/notes/1', { body: 'd' });
+  assert.deepEqual(await again.items('/notes/1/versions'), []);
+  await again.json('DELETE', '/notes/1');
+  assert.deepEqual(await again.items('/trash'), []);
+});
