@@ -58,6 +58,15 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [APP, "import { health } from './health/feature.ts';\n"],
     [APP, '    health(core),\n'],
   ],
+  // The triggers go on keeping texts.
+  history: [
+    [APP, "import { history, keepFor } from './history/feature.ts';\n"],
+    [APP, /.* keepFor\(.*\n/],
+    [APP, /.*const kept = .*\n/],
+    [APP, ', kept);', ');'],
+    [APP, /.* kept: Parameters.*\n/],
+    [APP, /.* history\(core, .*\n/],
+  ],
   lists: [
     [APP, "import { lists } from './lists/feature.ts';\n"],
     [APP, /.*lists\(core, .*\n/],

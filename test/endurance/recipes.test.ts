@@ -13,7 +13,7 @@ const OTHER_TESTS = [
   ...['answers', 'bounds', 'examples', 'operations', 'record', 'resources'].map(
     (name) => `contract/${name}`,
   ),
-  ...['storage/migrations', 'resources/resources'],
+  ...['storage/migrations', 'resources/resources', 'history/kept-texts'],
   ...['bulk', 'comments', 'conditions', 'patch', 'records', 'tags-on-notes'].map(
     (name) => `service/records/${name}`,
   ),
@@ -77,6 +77,11 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
         assert.equal((await json('PATCH', '/notes/2', { [name]: [] })).status, 422);
       }
       assert.deepEqual((await json('PATCH', '/notes/2', {})).body, added);
+
+      // The trash has them, too.
+      await json('DELETE', '/notes/2');
+      assert.equal((await json('GET', '/trash/2')).body.pinned, true);
+      assert.deepEqual((await json('POST', '/trash/2/restore')).body, added);
 
       // Search: words of the new texts do not count.
       assert.deepEqual(await idsIn('/notes?q=b&include=snippet'), [1, 2]);

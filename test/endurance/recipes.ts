@@ -59,7 +59,7 @@ function addFields(copy: Copy): void {
     paths['/notes/{note_id}/tags/{tag_id}'].parameters.reverse();
     for (const [name, [declared]] of entries) {
       const { default: byDefault, ...schema } = { description: `The ${name}.`, ...declared };
-      for (const part of [schemas.NotePart, schemas.NotePatch])
+      for (const part of [schemas.NotePart, schemas.NotePatch, schemas.DeletedNotePart])
         part.properties = { [name]: schema, ...part.properties };
       schemas.NoteInput.properties[name] = { ...schema, default: byDefault };
       schemas.Note.required.unshift(name);
@@ -76,7 +76,8 @@ function addFields(copy: Copy): void {
     const field = `{ type: '${isText ? 'text' : type}', default: ${JSON.stringify(byDefault)} }`;
     copy.insert('src/resources/notes.ts', `, ${name}: ${field}`, ' },\n  search');
     const column = isText ? `TEXT NOT NULL DEFAULT '${byDefault}'` : 'INTEGER NOT NULL DEFAULT 0';
-    columns.push(`ALTER TABLE notes ADD COLUMN ${name} ${column};`);
+    for (const table of ['notes', 'deleted_notes'])
+      columns.push(`ALTER TABLE ${table} ADD COLUMN ${name} ${column};`);
   }
   copy.addStep('FIELDS', columns.join('\n'));
 }
