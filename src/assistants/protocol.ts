@@ -1,6 +1,5 @@
 // The Model Context Protocol over stateless HTTP: its revision 2026-07-28, here called modern, and
 // two earlier ones, whose clients begin with `initialize`.
-import { isUtf8 } from 'node:buffer';
 import { endpoint } from '../contract/endpoint.ts';
 import { type OperationTool, TOOL_HELP } from '../contract/generated.js';
 import { Problem } from '../http/problem.ts';
@@ -170,8 +169,8 @@ function checkHeader(name: string, sent: unknown, value: unknown): void {
 function decodeName(field: unknown): unknown {
   const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(`${field ?? ''}`) ?? [];
   if (encoded === undefined) return field;
-  const bytes = Buffer.from(encoded, 'base64');
-  return bytes.toString('base64') === encoded && isUtf8(bytes) ? `${bytes}` : undefined;
+  const name = `${Buffer.from(encoded, 'base64')}`;
+  return Buffer.from(name).toString('base64') === encoded ? name : undefined;
 }
 
 function resultReply({ id, isModern }: Request, result: object): Reply {

@@ -20,22 +20,19 @@ export function textOf(reply: Reply, ids: Members, isRead: boolean, offset: numb
 
 /** Adds to a page of a list how to go on, and leaves of a snippet only its text. */
 function pageOf(page: Members, items: readonly Members[]): object {
-  const { offset, total } = page;
-  const end = Number(offset) + items.length;
-  const next = end < Number(total) ? { next_offset: end } : {};
-  const short = items.map(({ snippet, ...others }) =>
-    snippet ? { ...others, snippet: (snippet as Members).text } : others,
-  );
-  return { ...page, items: short, ...next };
+  const end = Number(page.offset) + items.length;
+  const next = end < Number(page.total) ? end : undefined;
+  const short = items.map((item) => ({ ...item, snippet: Object(item.snippet).text }));
+  return { ...page, items: short, next_offset: next };
 }
 
 /** Returns the part of a body from code point `offset` on, and how to go on if more follow. */
 export function cut(body: string, offset: number, most = TOOL_HELP.characters): object {
   const start = indexAfter(body, 0, offset);
   const end = indexAfter(body, start, most);
-  const part = { body: body.slice(start, end) };
-  if (end === body.length) return part;
-  return { ...part, remaining: lengthOf(body.slice(end)), next_offset: offset + most };
+  if (end === body.length) return { body: body.slice(start) };
+  const remaining = lengthOf(body.slice(end));
+  return { body: body.slice(start, end), remaining, next_offset: offset + most };
 }
 
 /** Returns the index that is `count` code points after the index `start`. */

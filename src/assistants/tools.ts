@@ -9,10 +9,15 @@ import { textOf } from './results.ts';
 
 /** Returns a tool that makes requests to some of `routes`. */
 export function toolOver(routes: () => readonly Route[], tool: OperationTool): Tool {
-  const { listing, remedies } = tool;
+  const { listing, remedies, requests } = tool;
+  const { ifMissing } = requests.at(-1) ?? {};
   return {
     listing,
-    call: (args, call) => callRoute(routes(), tool, args, call),
+    call: (args, call) =>
+      callRoute(routes(), tool, args, call).catch((error) => {
+        if (!ifMissing || Object(error).slug !== 'not-found') throw error;
+        return callRoute(routes(), tool, { ...args, ...ifMissing }, call);
+      }),
     explain({ slug, message, extras: { errors } }) {
       const what = errors ? describeViolations(errors, errors.length) : message;
       return `${what} ${remedies[slug] ?? ''}`.trimEnd();
@@ -31,9 +36,8 @@ async function callRoute(routes: readonly Route[], tool: OperationTool, args: Me
   // As for a GET over HTTP: refuse to read while too many large answers wait to be sent.
   if (isRead) call.ensureSendable();
   const reply = await route.handle(inPlaceOf(call, parts));
-  const text = textOf(reply, ids, isRead, offset);
-  const createdIds = isRead ? {} : { ...ids, ...reply.createdIds };
-  return { content: [{ type: 'text', text }], createdIds };
+  const content = [{ type: 'text', text: textOf(reply, ids, isRead, offset) }];
+  return { content, createdIds: isRead ? {} : { ...ids, ...reply.createdIds } };
 }
 
 /** Returns the call of another request, which the same client makes instead. */

@@ -42,9 +42,8 @@ export function toolsOf(
     const all = Object.entries(tool.arguments).map(([name, { to, as = name, ...argument }]) => {
       const schema = plain(merge, argument.schema);
       const { type, default: usual, pattern, description: rule } = schema;
-      const description = argument.description ?? rule;
       return {
-        shown: { ...schema, description },
+        shown: { ...schema, description: argument.description ?? rule },
         ...{ name, to, target: as, type, default: usual, rule: pattern && rule },
         isRequired: required.includes(name),
         // The operation validates its body itself.

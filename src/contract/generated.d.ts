@@ -89,6 +89,8 @@ export interface OperationTool {
   readonly requests: readonly (Pick<Operation, 'method' | 'template'> & {
     readonly when?: string;
     readonly query?: string;
+    /** The arguments with which another request tells more, if there is no such record. */
+    readonly ifMissing?: object;
   })[];
   /** What to do about each problem, by its slug. */
   readonly remedies: Readonly<Record<string, string>>;

@@ -39,7 +39,6 @@ export class Exchange implements Call {
   error: unknown;
   /** The ids that a write has created; undefined unless a write was carried out. */
   createdIds: WrittenIds | undefined;
-  /** More members of the line in the log. */
   logged: Reply['logged'];
   /** The length of the body that was sent. */
   sentBytes = 0;

@@ -1,0 +1,31 @@
+// Texts that stand for values of other types, as many models send them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { coerce } from '../../src/assistants/arguments.ts';
+
+test('arguments: a text counts as its value where the schema wants another type', () => {
+  for (const [type, sent, value] of [
+    ['integer', '5', 5],
+    ['integer', '-5', -5],
+    ['integer', 5, 5],
+    ['integer', 'five', 'five'],
+    ['integer', '', ''],
+    ['integer', '5.0', Number.POSITIVE_INFINITY],
+    ['boolean', 'true', true],
+    ['boolean', 'false', false],
+    ['boolean', 'yes', 'yes'],
+    ['array', '["a","b"]', ['a', 'b']],
+    ['array', '["a"', '["a"'],
+    ['array', 'a,b', 'a,b'],
+    ['string', '5', '5'],
+    ['string', 'true', 'true'],
+    ['string', '["a"]', '["a"]'],
+    ['string', 5, 5],
+  ] as const)
+    assert.deepEqual(coerce(type, sent), value, `${type} ${JSON.stringify(sent)}`);
+});
+
+test('arguments: a text that is nested too deeply stays a text', () => {
+  const deep = '['.repeat(100_000);
+  assert.equal(coerce('array', deep), deep);
+});

@@ -1,0 +1,146 @@
+// The tools for assistants are made of operations of the contract, and all clients can read them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { operations, TOOL_HELP, tools } from '../../src/contract/generated.js';
+import { at, contract } from '../support/contract.ts';
+
+interface Declared {
+  readonly listing: { readonly name: string };
+  readonly arguments: Readonly<Record<string, { readonly as?: string; readonly to: string }>>;
+  readonly required?: readonly string[];
+  readonly requests: readonly { readonly operation: string; readonly query?: string }[];
+  readonly omits: readonly string[];
+}
+
+interface Item {
+  readonly operationId: string;
+  readonly 'x-tool'?: Declared | readonly Declared[];
+}
+
+/** The keywords that clients and their models understand. */
+const KEYWORDS = [
+  ...['type', 'enum', 'pattern', 'minimum', 'maximum', 'minLength', 'maxLength', 'items'],
+  ...['minItems', 'maxItems', 'uniqueItems', 'default', 'description'],
+];
+
+const declared = Object.values(contract.paths).flatMap((item) =>
+  Object.values(item as Record<string, Item>).flatMap((each) =>
+    [each['x-tool'] ?? []].flat().map((tool) => ({ ...tool, at: each.operationId })),
+  ),
+);
+
+/** Returns what operations have that their tools neither take nor omit, or the other way round. */
+function differences(from: typeof operations): string[] {
+  return declared.flatMap(({ listing, arguments: taken, requests, omits }) => {
+    const ids = requests.map(({ operation }) => operation);
+    const used = from.filter(({ id }) => ids.includes(id));
+    const inputs = new Set(
+      used.flatMap(({ parameters, headers, body }) => [
+        ...[...parameters, ...headers].map(({ name }) => name),
+        ...(body?.members ?? []),
+      ]),
+    );
+    const fixed = requests.flatMap(({ query }) => [...new URLSearchParams(query).keys()]);
+    const named = Object.entries(taken)
+      .filter(([, { to }]) => to !== 'own')
+      .map(([name, { as = name }]) => as);
+    const known = new Set([...named, ...fixed, ...omits]);
+    const missing = [...inputs].filter((name) => !known.has(name));
+    const stale = [...known].filter((name) => !inputs.has(name));
+    return [...missing, ...stale].map((name) => `${listing.name}: ${name}`);
+  });
+}
+
+test('tools: in their order', () => {
+  assert.deepEqual(
+    tools.map(({ listing }) => listing.name),
+    [
+      ...['search_notes', 'get_note', 'create_note', 'append_to_note', 'edit_note', 'update_note'],
+      ...['delete_note', 'restore_note', 'list_tags', 'set_tags', 'list_changes'],
+    ],
+  );
+  const { description } = at('/paths/~1mcp/post') as { readonly description: string };
+  const named = [...description.matchAll(/`([a-z]+_[a-z_]+)`/g)].map(([, name]) => name);
+  assert.deepEqual(
+    named,
+    tools.map(({ listing }) => listing.name),
+  );
+});
+
+test('tools: each takes or omits what its operations have', () => {
+  assert.deepEqual(differences(operations), []);
+  const [tag] = operations.find(({ id }) => id === 'listTags')?.parameters ?? [];
+  assert.ok(tag);
+  const changed = operations.map((each) =>
+    each.id === 'listTags' ? { ...each, parameters: [{ ...tag, name: 'colour' }] } : each,
+  );
+  const found = differences(changed);
+  for (const name of ['colour', 'limit'])
+    assert.ok(found.includes(`list_tags: ${name}`), `${found}`);
+});
+
+test('tools: each stands at an operation that it requests, and requires what that requires', () => {
+  for (const { listing, at: id, arguments: taken, required = [], requests } of declared) {
+    const { name } = listing;
+    assert.ok(
+      requests.some(({ operation }) => operation === id),
+      name,
+    );
+    const tool = tools.find((each) => each.listing.name === name);
+    assert.ok(
+      required.every((each) => Object.hasOwn(taken, each)),
+      name,
+    );
+    for (const { method, template } of tool?.requests ?? []) {
+      const operation = operations.find(
+        (each) => each.method === method && each.template === template,
+      );
+      operation?.body?.validateFully({});
+      const missing = operation?.body?.validate.errors ?? [];
+      for (const { params, keyword } of missing)
+        if (keyword === 'required' && requests.length === 1)
+          assert.ok(required.includes(`${params.missingProperty}`), name);
+      assert.equal(tool?.listing.annotations.readOnlyHint, method === 'GET', name);
+    }
+    assert.equal(tool?.requests.at(-1)?.when, undefined, name);
+  }
+});
+
+test('tools: all clients can read the list', () => {
+  const text = JSON.stringify(tools.map(({ listing }) => listing));
+  assert.ok(text.length < 12_288, `${text.length} bytes`);
+  for (const { listing } of tools) {
+    const { name, title, description, inputSchema, annotations, ...others } = Object(listing);
+    assert.deepEqual(others, {});
+    assert.match(name, /^[a-z_]{1,24}$/);
+    assert.ok(title.length > 0 && title.length <= 40, name);
+    assert.ok([...description].length <= 300 && description.endsWith('.'), name);
+    assert.equal(annotations.openWorldHint, false, name);
+    assert.equal('destructiveHint' in annotations, !annotations.readOnlyHint, name);
+    const { properties, required, ...root } = inputSchema;
+    assert.deepEqual(root, { type: 'object', additionalProperties: false }, name);
+    for (const [argument, schema] of Object.entries<object>(properties)) {
+      const { type, description: what, items } = Object(schema);
+      assert.ok(what.endsWith('.'), `${name} ${argument}`);
+      assert.equal(items !== undefined, type === 'array', `${name} ${argument}`);
+      for (const keyword of [...Object.keys(schema), ...Object.keys(items ?? {})])
+        assert.ok(KEYWORDS.includes(keyword), `${name} ${argument} has ${keyword}`);
+      assert.equal(typeof type, 'string', `${name} ${argument}`);
+    }
+  }
+});
+
+test('tools: the texts for models are short and name what there is', () => {
+  assert.ok(TOOL_HELP.instructions.length <= 500);
+  const names = tools.map(({ listing }) => listing.name);
+  const texts = tools.flatMap(({ listing, remedies }) => [
+    JSON.stringify(listing),
+    ...Object.values(remedies),
+  ]);
+  const named = [TOOL_HELP.instructions, ...texts].flatMap((text) => [
+    ...text.matchAll(/\b(?:\w+_notes?|\w+_tags|\w+_changes)\b/g),
+  ]);
+  for (const [name] of named) assert.ok(names.includes(name), name);
+  const cut = TOOL_HELP.characters.toLocaleString('en');
+  assert.ok(JSON.stringify(tools).includes(`after ${cut} characters`));
+});
