@@ -73,7 +73,8 @@ test('kept texts: the latest 100 of each note', async (t) => {
   const database = await openDatabase(t);
   await change(
     database,
-    `INSERT INTO notes (title, body, created_at, updated_at) VALUES ('t', 'a', 0, 0), ('o', 'a', 0, 0)`,
+    `INSERT INTO notes (title, body, created_at, updated_at)
+     VALUES ('t', 'a', 0, 0), ('o', 'a', 0, 0)`,
   );
   await change(database, `UPDATE notes SET body = 'b', updated_at = 1 WHERE id = 2`);
   for (let count = 1; count <= 103; count += 1)
@@ -104,7 +105,7 @@ for (const [table, kept] of [
   ['notes', 'deleted_notes'],
   ['comments', 'deleted_comments'],
 ])
-  test(`kept texts: ${kept} has the columns of ${table} at its end, in the same order`, async (t) => {
+  test(`kept texts: ${kept} ends with the columns of ${table}, in the same order`, async (t) => {
     const database = await openDatabase(t);
     const columnsOf = async (name: string | undefined) =>
       (await rows(database, `SELECT name, type FROM pragma_table_info('${name}')`)).map(
