@@ -85,7 +85,7 @@ async function createOnce(
   const breaker = breakConnections(agent);
   const breaks = (count: number) => {
     const enough = breaker.broken + count;
-    return until(() => breaker.broken >= enough);
+    return until(() => breaker.over || breaker.broken >= enough);
   };
 
   async function keepCreating(): Promise<void> {

@@ -107,10 +107,18 @@ export async function withKills(
   { done, total }: { readonly done: () => number; readonly total: number },
   kills: readonly (() => Promise<void>)[],
 ): Promise<void> {
+  let isOver = false;
+  const ended = clients.finally(() => {
+    isOver = true;
+  });
+  ended.catch(() => {});
   for (const [index, kill] of kills.entries()) {
     const enough = (total * (index + 1)) / (kills.length + 1);
-    await Promise.race([until(() => done() >= enough), clients]);
+    // In steps, as a busy machine may need longer for all than one wait lasts.
+    for (let before = done(); before < enough && !isOver; before = done())
+      await until(() => isOver || done() > before);
+    if (isOver) await ended;
     await kill();
   }
-  await clients;
+  await ended;
 }
