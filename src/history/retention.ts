@@ -11,6 +11,8 @@ export const RETENTION_TIMES = {
   stepMs: 5,
   /** How many times as long as a step of the background takes it pauses. */
   pauseFactor: 9,
+  /** A stop waits for the end of a pause. */
+  maxPauseMs: 250,
 };
 
 /** For how many days texts are kept, and what only one of several processes can take. */
@@ -40,14 +42,15 @@ async function erase(
     const tookMs = performance.now() - startedMs;
     const isQuick = tookMs < RETENTION_TIMES.stepMs;
     count = isQuick ? Math.min(2 * count, MAX_ROWS) : Math.ceil(count / 2);
-    await wait(tookMs * pauseFactor);
+    await wait(Math.min(tookMs * pauseFactor, RETENTION_TIMES.maxPauseMs));
   }
 }
 
 /** Erases what is in the trash at the time of the call. */
 export async function emptyTrash(core: EraseCore): Promise<void> {
-  const sql = `SELECT coalesce(max(position), 0) AS last FROM ${TRASH.table}`;
-  const [row] = await core.database.read({ sql });
+  const [row] = await core.database.read({
+    sql: `SELECT max(position) AS last FROM ${TRASH.table}`,
+  });
   await erase(core, ERASE_DUE.notes, [Number(row?.last), NO_END], 1);
 }
 
