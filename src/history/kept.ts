@@ -1,7 +1,7 @@
 // What is kept of notes, as answers show it: notes in the trash, and the versions of a note.
 import type { Input } from '../contract/endpoint.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
-import { type Member, membersSql, ownMembers } from '../records/members.ts';
+import { membersSql, ownMembers } from '../records/members.ts';
 import type { Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
 import { AnswerTooLarge, MAX_PAGE_BYTES, type Source } from '../storage/database.ts';
@@ -10,33 +10,24 @@ import { tagSql, timeSql } from '../storage/numbers.ts';
 /** The table with the number of days for which texts are kept. */
 export const SETTINGS = 'notes_server_history';
 
-/** A table of texts. In SQL, `?1 ->> 0` is the id of the note. */
-export interface Kept {
-  readonly table: string;
-  /** The condition of the rows of a list. */
-  readonly isListed: string;
-  /** The column by which lists are sorted, the greatest first. */
-  readonly order: string;
-  /** The condition of a single row. */
-  readonly isWanted: string;
-  /** The column with the number of the change that made the text. */
-  readonly number: string;
-  readonly members: readonly Pick<Member, 'name' | 'sql'>[];
-}
-
-/** The trash. */
-export const TRASH: Kept = {
+/** The trash. In SQL, `?1 ->> 0` is the id of a note. */
+export const TRASH = {
   table: 'deleted_notes',
+  /** The condition of the rows of a list, and the column of which the greatest comes first. */
   isListed: 'TRUE',
   order: 'position',
+  /** The condition of a single row. */
   isWanted: 'id = ?1 ->> 0',
+  /** The column with the number of the change that made the text. */
   number: 'number',
   members: [
-    ...ownMembers({ ...notes, table: 'deleted_notes' }),
+    ...ownMembers({ ...notes, table: 'deleted_notes' }).map(({ name, sql }) => ({ name, sql })),
     { name: 'deleted_at', sql: timeSql('deleted_at') },
     { name: 'erased_at', sql: timeSql(`(deleted_at + (SELECT days FROM ${SETTINGS}) * 86400000)`) },
   ],
 };
+
+type Kept = typeof TRASH;
 
 /** The versions of a note, unless it is in the trash. */
 export const VERSIONS: Kept = {
@@ -64,16 +55,11 @@ export async function readKept(
   return row && { text: String(row.text), tag: String(row.tag) };
 }
 
-/** The parameters of a list. */
-interface KeptQuery {
-  readonly note_id?: number;
-  readonly limit: number;
-  readonly offset: number;
-  readonly fields?: readonly string[];
-}
-
 /** A request for a list. */
-export type KeptInput = Input<KeptQuery, unknown>;
+export type KeptInput = Input<
+  { note_id?: number; limit: number; offset: number; fields?: readonly string[] },
+  unknown
+>;
 
 /** Skipping this many rows may take long. */
 const DEEP_OFFSET = 2_048;
