@@ -12,18 +12,18 @@ export async function backup(db: string, target: string, screen: Screen): Promis
   await using source = await openShared(db);
   const write = async (path: string) => {
     await writeSnapshot(source, path, progress);
-    await removeDeletedWords(path);
+    await purgeIndexes(path);
   };
   await writeWhole(target, { source: db, write });
   return `backed up ${db} to ${target}`;
 }
 
-/** Overwrites the words of deleted records, which indexes keep until they merge their parts. */
-async function removeDeletedWords(path: string): Promise<void> {
+/** Overwrites the words of earlier texts, which indexes keep until they merge their parts. */
+async function purgeIndexes(path: string): Promise<void> {
   await using copy = await openShared(path);
   const pragmas = ['journal_mode = OFF', 'synchronous = OFF', 'secure_delete = ON'];
   for (const pragma of pragmas) await copy.read({ sql: `PRAGMA ${pragma}` });
-  for (const { merge } of INDEXES) await copy.read({ sql: merge });
+  for (const sql of INDEXES.flatMap(({ purge }) => purge)) await copy.read({ sql });
 }
 
 /** Writes a database to an empty file. `path` is absolute: SQLite takes `file:...` for a URI. */

@@ -9,8 +9,8 @@ interface RecordIndex {
   readonly resource: Resource;
   /** SQL that empties it. */
   readonly empty: string;
-  /** SQL that merges its parts, without what was deleted. */
-  readonly merge: string;
+  /** SQL that removes the words of earlier texts, also of those that it still contains. */
+  readonly purge: readonly string[];
   /** SQL that says that it contains all changes. */
   readonly finish: readonly string[];
   /** Returns the statement that adds rows, each with the values of all columns. */

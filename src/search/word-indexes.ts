@@ -29,7 +29,12 @@ export const WORD_INDEXES = SEARCHABLE.map((resource) => {
   return {
     resource,
     empty: `INSERT INTO ${table} (${table}) VALUES ('delete-all')`,
-    merge: `INSERT INTO ${table} (${table}) VALUES ('optimize')`,
+    purge: [
+      `DELETE FROM ${table} WHERE rowid IN (
+         SELECT id FROM ${CHANGES}
+         WHERE number > (SELECT number FROM ${position}) AND ${isOfTextsSql(resource)})`,
+      `INSERT INTO ${table} (${table}) VALUES ('optimize')`,
+    ],
     finish: [`DELETE FROM ${position}`, `INSERT INTO ${position} (number) VALUES (${LAST_NUMBER})`],
     insertion: (rows: Rows) => wordsInsertion(resource, table, rows),
     findFaults: (source: Source, maxFaults: number) => findWordFaults(source, resource, maxFaults),
