@@ -1,0 +1,155 @@
+// Deletions and restores while processes and nodes are killed, long games of random moves, and the
+// erasure of a large trash beside writes.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { Agent } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { change, newFile, openPath, withNumbers, writeMigrated } from '../support/databases.ts';
+import { clusterAddress } from '../support/engine.ts';
+import { playHistory } from '../support/history-games.ts';
+import {
+  type RestartableService,
+  startRestartable,
+  withKills,
+} from '../support/restartable-service.ts';
+import { needsRqlited, startNodes } from '../support/rqlite-nodes.ts';
+import { assertSound } from '../support/stored-data.ts';
+import { testLedger } from './ledgers.ts';
+
+const seed = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
+
+const NOTES = 16;
+const COMMENTS = 3;
+const OLD_NOTES = 100_000;
+const MONTH_MS = 31 * 86_400_000;
+
+/** Plays against two processes, to which requests go in turn. */
+async function play(t: TestContext, db: string, moves: number): Promise<void> {
+  const service = await startRestartable(t, db);
+  const database = await openPath(db);
+  const agent = new Agent({ keepAlive: false });
+  await playHistory(
+    {
+      request: (method, path, parts) => service.insist(method, path, { ...parts, agent }),
+      async age() {
+        await change(database, 'UPDATE note_versions SET replaced_at = replaced_at - 600001');
+      },
+    },
+    { seed, moves },
+  ).then((played) => t.diagnostic(played));
+  await database.close();
+  await service.stop();
+  await assertSound(db);
+}
+
+test('history: a long game of two processes', (t) => play(t, newFile(t), 2_000));
+
+test('history: a game of two services on a cluster', { skip: needsRqlited }, async (t) => {
+  const cluster = await startNodes(3);
+  t.after(() => cluster.stop());
+  await play(t, clusterAddress(cluster.nodes.map(({ url }) => url)), 500);
+});
+
+/** Each client deletes and restores a note, which is always whole, in the trash or not. */
+async function deleteAndRestore(
+  t: TestContext,
+  db: string,
+  total: number,
+  killsOf: (service: RestartableService) => (() => Promise<void>)[],
+): Promise<void> {
+  const service = await startRestartable(t, db);
+  const { attempt, insist } = service;
+  for (const name of ['a', 'b']) await insist('POST', '/tags', keyed({ name }));
+  const ids = await Promise.all(
+    Array.from({ length: NOTES }, (_, place) => create(service, place)),
+  );
+  let done = 0;
+
+  async function keepRestoring(id: number): Promise<void> {
+    while (done < total) {
+      await attempt('DELETE', `/notes/${id}`);
+      const answer = await attempt('POST', `/trash/${id}/restore`);
+      assert.ok(!answer || answer.status === 200 || answer.status === 404, answer?.text);
+      done += Number(answer?.status === 200);
+      const { status, json } = await insist('GET', `/notes/${id}?include=tag_ids,name`);
+      if (status !== 404) assert.deepEqual([json.tag_ids, json.name], [[1, 2], json.title]);
+    }
+  }
+
+  const clients = Promise.all(ids.map(keepRestoring));
+  await withKills(clients, { done: () => done, total }, killsOf(service));
+
+  for (const id of ids) {
+    const isDeleted = (await insist('GET', `/notes/${id}`)).status === 404;
+    assert.equal((await insist('GET', `/trash/${id}`)).status, isDeleted ? 200 : 404);
+    if (isDeleted) await insist('POST', `/trash/${id}/restore`);
+    const { json } = await insist('GET', `/notes/${id}?include=tag_ids,name`);
+    assert.deepEqual([json.tag_ids, json.name, json.body], [[1, 2], json.title, 'later']);
+    for (const [list, count] of [
+      ['comments', COMMENTS],
+      ['versions', 1],
+    ] as const)
+      assert.equal((await insist('GET', `/notes/${id}/${list}`)).json.total, count, list);
+  }
+  assert.equal((await insist('GET', '/notes?tag_id=1,2&q=later')).json.total, NOTES);
+  assert.equal((await insist('GET', '/trash')).json.total, 0);
+  await service.stop();
+  await assertSound(db);
+  t.diagnostic(`${done} restored, ${service.failures()} requests without an answer`);
+}
+
+const keyed = (json: object) => ({ json, headers: { 'idempotency-key': `"${randomUUID()}"` } });
+
+async function create({ insist }: RestartableService, place: number): Promise<number> {
+  const title = `n${place}`;
+  await insist('PUT', `/named/${title}`, { json: { title, body: 'first', tag_ids: [1, 2] } });
+  const { json } = await insist('PUT', `/named/${title}`, { json: { title, body: 'later' } });
+  for (let count = 0; count < COMMENTS; count += 1)
+    await insist('POST', `/notes/${json.id}/comments`, keyed({ body: 'c' }));
+  return json.id;
+}
+
+testLedger('history: each note is whole, here or in the trash', deleteAndRestore, 4_000, 400);
+
+test('history: a large trash is erased while others write', async (t) => {
+  const db = newFile(t);
+  await writeMigrated(db);
+  const database = await openPath(db);
+  const old = Date.now() - MONTH_MS;
+  await change(
+    database,
+    `${withNumbers(OLD_NOTES)} INSERT INTO deleted_notes
+     SELECT n, ${old}, NULL, '[]', n, n, ${old}, ${old}, 'note ' || n, printf('%.*c', 200, 'x')
+     FROM numbers`,
+  );
+  await change(
+    database,
+    `${withNumbers(OLD_NOTES)} INSERT INTO note_versions
+     SELECT n, n, n, ${old}, ${old}, 'version ' || n, printf('%.*c', 200, 'x') FROM numbers`,
+  );
+  for (const [table, seq] of [
+    ['notes', OLD_NOTES],
+    ['changes', OLD_NOTES],
+  ])
+    await change(database, `INSERT INTO sqlite_sequence (name, seq) VALUES ('${table}', ${seq})`);
+  await database.close();
+  const service = await startRestartable(t, db, 1);
+  const { json: kept } = await service.insist('POST', '/notes', {
+    json: { title: 'a', body: 'b' },
+  });
+  await service.insist('DELETE', `/notes/${kept.id}`);
+  const startedMs = performance.now();
+  let [writes, longestMs] = [0, 0];
+  for (let total = OLD_NOTES; total > 1; writes += 1) {
+    const sentMs = performance.now();
+    const answer = await service.insist('POST', '/tags', { json: { name: `${writes}` } });
+    longestMs = Math.max(longestMs, performance.now() - sentMs);
+    assert.equal(answer.status, 201);
+    if (writes % 100 === 0) total = (await service.insist('GET', '/trash?limit=1')).json.total;
+  }
+  t.diagnostic(`${OLD_NOTES} erased in ${Math.round(performance.now() - startedMs)} ms`);
+  t.diagnostic(`the longest of ${writes} writes took ${Math.round(longestMs)} ms`);
+  assert.equal((await service.insist('GET', `/trash/${kept.id}`)).status, 200);
+  await service.stop();
+  await assertSound(db);
+});
