@@ -11,6 +11,7 @@ const DESCRIPTIONS = {
   data: 'What requests contain, and when a write is safe.',
   'safe-writes': 'Lost updates, retries, patches, many records at once.',
   'finding-notes': 'Tags on notes, order, pages, filters, search.',
+  undoing: 'The trash, earlier texts, and how to erase both.',
   'following-changes': 'What has changed since you last looked.',
   problems: 'Every error response, and what to do.',
   backups: 'Backup, restore, export and import.',

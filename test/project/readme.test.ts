@@ -47,6 +47,7 @@ for (const [name, text] of [
   ['threads', guide('threads')],
   ['finding notes', guide('finding-notes')],
   ['safe writes', guide('safe-writes')],
+  ['undoing', guide('undoing')],
 ] as const) {
   test(`${name}: the commands of the tour print what it shows`, async (t) => {
     const service = await startService(t);

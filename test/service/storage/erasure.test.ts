@@ -1,0 +1,92 @@
+// What is erased leaves no byte in a backup, nor in the database after VACUUM.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { checkFile } from '../../../src/commands/check.ts';
+import { guide, sectionOf } from '../../project/documents.ts';
+import { LAUNCHER } from '../../support/command.ts';
+import { newFile, writeForeignFile } from '../../support/databases.ts';
+import { needsFile } from '../../support/engine.ts';
+import { runInProcess } from '../../support/in-process-command.ts';
+import { type Service, startService } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+
+/** Parts of texts: of an earlier one, of a deleted note, and of its comment. */
+const TEXTS = ['quagga one', 'zebra two', 'okapi three'];
+const WORDS = TEXTS.map((text) => text.split(' ')[0] ?? '');
+
+/** Ways to erase all of them. */
+const WAYS: Record<string, (service: Service) => Promise<unknown>> = {
+  'the trash': ({ request }) => request('DELETE', '/trash'),
+  'a note in the trash': ({ request }) => request('DELETE', '/trash/1'),
+  'the versions of a note, and its trash': async ({ request }) => {
+    assert.equal((await request('POST', '/trash/1/restore')).status, 200);
+    assert.equal((await request('DELETE', '/notes/1/versions')).status, 204);
+    await request('DELETE', '/notes/1');
+    await request('DELETE', '/trash');
+  },
+};
+
+async function deleteTexts({ request }: Service): Promise<void> {
+  const [earlier, deleted, comment] = TEXTS;
+  // What stays, so that no page of the file is simply cut off.
+  for (const body of [earlier, 'lion', 'tiger'])
+    await request('POST', '/notes', { json: { title: 'a', body } });
+  await request('GET', '/notes?q=lion');
+  await request('PUT', '/notes/1', { json: { title: 'a', body: deleted } });
+  await request('POST', '/notes/1/comments', { json: { body: comment } });
+  await request('GET', '/notes?q=lion');
+  await request('DELETE', '/notes/1');
+}
+
+function found(folder: string, texts: readonly string[]): string[] {
+  const files = readdirSync(folder).map((name) => readFileSync(join(folder, name)));
+  return texts.filter((text) => files.some((bytes) => bytes.includes(text)));
+}
+
+async function assertErased(t: TestContext, file: string): Promise<void> {
+  const copy = newFile(t);
+  await runInProcess(['backup', copy, '--db', file]);
+  assert.deepEqual(found(dirname(copy), WORDS), []);
+  assert.deepEqual(await checkFile(copy), []);
+  await writeForeignFile(file, 'VACUUM');
+  assert.deepEqual(found(dirname(file), TEXTS), []);
+  assert.equal((await runInProcess(['check', file])).line, `${file}: ok`);
+}
+
+for (const [what, erase] of Object.entries(WAYS)) {
+  test(`erasure: no byte is left of ${what}`, { skip: needsFile }, async (t) => {
+    const service = await startService(t);
+    await deleteTexts(service);
+    await erase(service);
+    await service.close();
+    assert.deepEqual(found(dirname(service.file), TEXTS), TEXTS, 'not yet overwritten');
+    await assertErased(t, service.file);
+  });
+}
+
+test('erasure: the commands of the guide leave no word', { skip: needsFile }, async (t) => {
+  const service = await startService(t);
+  await deleteTexts(service);
+  await service.request('DELETE', '/trash');
+  await service.close();
+  const [, commands = ''] = /```sh\n([^`]*)```/.exec(sectionOf(guide('undoing'), 'Erase')) ?? [];
+  const here = commands.replaceAll('bin/notes-server', `'${process.execPath}' '${LAUNCHER}'`);
+  const folder = dirname(service.file);
+  await promisify(execFile)('sh', ['-ec', here], { cwd: folder });
+  assert.deepEqual(readdirSync(folder), ['notes.db']);
+  assert.deepEqual(found(folder, [...TEXTS, ...WORDS]), []);
+});
+
+test('erasure: no byte is left with --history-days 0', { skip: needsFile }, async (t) => {
+  const first = await startService(t);
+  await deleteTexts(first);
+  await first.close();
+  const service = await startService(t, { db: first.file, historyDays: 0 });
+  await until(async () => (await service.request('GET', '/trash')).json.total === 0);
+  await service.close();
+  await assertErased(t, service.file);
+});
