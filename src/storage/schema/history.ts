@@ -25,11 +25,11 @@ CREATE INDEX versions_of_note ON note_versions (note_id, version, replaced_at);
 
 CREATE TRIGGER note_version_kept AFTER UPDATE OF title, body ON notes
     WHEN (new.title <> old.title OR new.body <> old.body)
-    AND (SELECT days FROM notes_server_history) > 0
     AND (SELECT new.updated_at BETWEEN replaced_at AND replaced_at + 600000
            AND new.updated_at > new.created_at
          FROM note_versions WHERE note_id = new.id
-         ORDER BY version DESC LIMIT 1) IS NOT TRUE BEGIN
+         ORDER BY version DESC LIMIT 1) IS NOT TRUE
+    AND (SELECT days FROM notes_server_history) > 0 BEGIN
   -- Keeps the text before a series of changes, and the latest 100 texts of a note. The time of a
   -- note that was created in the future does not tell when it is changed: each text is kept.
   INSERT INTO note_versions (note_id, version, updated_at, replaced_at, title, body)
