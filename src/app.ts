@@ -5,7 +5,7 @@ import { isLocal, type Options } from './cli/options.ts';
 import { demonstrations } from './concurrency/feature.ts';
 import { docs } from './docs/feature.ts';
 import { edits } from './edits/feature.ts';
-import { exported, type Places } from './export/feature.ts';
+import { exported } from './export/feature.ts';
 import type { Core, Feature } from './feature.ts';
 import { type Guarded, guards, type SharedGuards } from './guards/feature.ts';
 import type { KeyEntry } from './guards/key-file.ts';
@@ -48,7 +48,10 @@ export interface Siblings extends SharedGuards {
   /** Shares a report of this process; returns a function that combines those of all. */
   shareMetrics?<Report extends object>(own: () => Promise<Report>): () => Promise<Report>;
   /** The place of each client for one export. */
-  readonly places?: Places;
+  readonly places?: {
+    take(client: string): Promise<boolean>;
+    free(client: string): Promise<void>;
+  };
 }
 
 /** The service while it runs. */
@@ -79,9 +82,7 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
   let isStopping = false;
   features.push(
     memory(database.freshness, (options.cacheSizeMib * 1_048_576) / options.processes),
-    options.noMetrics
-      ? {}
-      : metrics(features, options.db, guarded.keyLabels, siblings.shareMetrics),
+    options.noMetrics ? {} : metrics(features, options, guarded.keyLabels, siblings.shareMetrics),
     demonstrations(options.maxThreads),
     exported(options, database, siblings.places),
     options.noMcp ? {} : assistants(),

@@ -20,7 +20,7 @@ export const EXPORT_LIMITS = {
 const HEADERS = ['content-type', 'application/x-ndjson', 'cache-control', 'no-store'];
 
 /** The place of each client for one export, which all processes share. */
-export interface Places {
+interface Places {
   /** Resolves with false if it is taken. */
   take(client: string): Promise<boolean>;
   free(client: string): Promise<void>;

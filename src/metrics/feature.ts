@@ -15,7 +15,7 @@ const HEADERS = [
 /** The metrics of `features`, `db`, and the keys with these labels; `share` combines processes. */
 export function metrics(
   features: readonly Feature[],
-  db: { readonly kind: string; readonly name: string },
+  { db }: { readonly db: { readonly kind: string; readonly name: string } },
   keys: () => readonly string[],
   share: ShareMetrics = (own) => own,
 ): Feature {

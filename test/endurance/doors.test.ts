@@ -50,8 +50,7 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [OPEN, ' = fileGuard;', ' = undefined;'],
   ],
   export: [
-    [APP, "import { exported, type Places } from './export/feature.ts';\n"],
-    [APP, /.*\n.* places\?: Places;\n/],
+    [APP, "import { exported } from './export/feature.ts';\n"],
     [APP, /.* exported\(options, .*\n/],
   ],
   health: [
