@@ -7,8 +7,8 @@ import { ERASE_DUE, NO_END } from './writes.ts';
 /** The times of retention; tests change them. */
 export const RETENTION_TIMES = {
   everyMs: 3_600_000,
-  /** How long a step may take; the next one has more or fewer rows. */
-  stepMs: 5,
+  /** How long a step may take: after it, the next one has half or twice as many rows. */
+  stepMs: 20,
   /** How many times as long as a step of the background takes it pauses. */
   pauseFactor: 9,
   /** A stop waits for the end of a pause. */
@@ -21,6 +21,8 @@ export interface RetentionOptions {
   readonly places: { take(place: string): Promise<boolean> } | undefined;
 }
 
+/** Even a step of few rows can take long on a busy machine. */
+const MIN_ROWS = 16;
 const MAX_ROWS = 256;
 const DAY_MS = 86_400_000;
 
@@ -32,7 +34,7 @@ async function erase(
   [upTo, time]: readonly [key: number, time: number],
   pauseFactor: number,
 ): Promise<void> {
-  for (let count = 8; !isStopping(); ) {
+  for (let count = MIN_ROWS; !isStopping(); ) {
     const rows = [[upTo, time, count]];
     const parameter = JSON.stringify([0, rows]);
     const [due] = await database.read({ sql: kind.statements.before.sql, parameter });
@@ -40,8 +42,8 @@ async function erase(
     const startedMs = performance.now();
     await write(kind, 0, { rows });
     const tookMs = performance.now() - startedMs;
-    const isQuick = tookMs < RETENTION_TIMES.stepMs;
-    count = isQuick ? Math.min(2 * count, MAX_ROWS) : Math.ceil(count / 2);
+    const wanted = tookMs < RETENTION_TIMES.stepMs ? 2 * count : count / 2;
+    count = Math.min(Math.max(wanted, MIN_ROWS), MAX_ROWS);
     await wait(Math.min(tookMs * pauseFactor, RETENTION_TIMES.maxPauseMs));
   }
 }
