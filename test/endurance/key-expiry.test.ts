@@ -15,7 +15,7 @@ const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
 
 test('expiry: ends the streams and the waiting requests of the key, and no others', async (t) => {
   const file = join(temporaryFolder(t), 'keys');
-  writeFileSync(file, `secret-agent name=agent expires=${inMs(2_500)}\nsecret-other`);
+  writeFileSync(file, `secret-agent name=agent expires=${inMs(5_000)}\nsecret-other`);
   const service = await startService(t, { apiKeysFile: file });
   const get = (path: string, headers: Record<string, string>) =>
     service.request('GET', path, { headers });

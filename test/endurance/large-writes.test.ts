@@ -10,7 +10,7 @@ import { startStandIn } from '../support/rqlite-stand-in.ts';
 import { lines, NOTE } from '../support/tagged-notes.ts';
 
 const CLIENTS = 10;
-const ROUND_MS = 3_000;
+const ROUND_MS = 2_000;
 const WITHIN_MS = 1_000;
 /** On a slow machine, an ordinary write takes this part of a large one, which waits for nine. */
 const WITHIN_PART = 0.5;

@@ -16,7 +16,7 @@ import {
 } from '../support/threads.ts';
 import { until } from '../support/until.ts';
 
-const REQUESTS = 3_000;
+const REQUESTS = 2_000;
 const CLIENTS = 24;
 const SETTLED_MB = 100;
 

