@@ -6,6 +6,7 @@ export type Guide = Readonly<Record<'name' | 'title' | 'description', string>>;
 
 const DESCRIPTIONS = {
   scripting: 'Notes from curl, an editor, cron and other programs.',
+  assistants: 'Notes as tools of Claude, Cursor, VS Code and others.',
   options: 'Every option of the command, and its rules.',
   access: 'Keys, rate limits, proxies and browsers.',
   data: 'What requests contain, and when a write is safe.',

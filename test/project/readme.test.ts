@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { usageOf } from '../../src/cli/arguments.ts';
 import { helpText } from '../../src/cli/help.ts';
 import { OPTIONS } from '../../src/cli/option-table.ts';
-import { problems } from '../../src/contract/generated.js';
+import { problems, tools } from '../../src/contract/generated.js';
 import { MAX_NESTING_LEVELS, MAX_PARTS } from '../../src/http/body/json.ts';
 import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../src/http/limits.ts';
 import { SLOW_READ_LIMITS } from '../../src/lists/slow-reads.ts';
@@ -44,6 +44,7 @@ test('readme: short enough to read in a few minutes', () => {
 for (const [name, text] of [
   ['readme', readme],
   ['scripting', guide('scripting')],
+  ['assistants', guide('assistants')],
   ['threads', guide('threads')],
   ['finding notes', guide('finding-notes')],
   ['safe writes', guide('safe-writes')],
@@ -65,6 +66,15 @@ for (const [name, text] of [
     }
   });
 }
+
+test('assistants: the table has all tools, and says which ones only read', () => {
+  const [rows = []] = tablesIn(sectionOf(guide('assistants'), 'What it can do'));
+  const listed = rows.map(([tool, , reads]) => [codeIn(tool)[0], reads]);
+  const known = tools.map(({ listing: { name, annotations } }) => {
+    return [name, annotations.readOnlyHint ? 'yes' : 'no'];
+  });
+  assert.deepEqual(listed, known);
+});
 
 /** The programs of the guide to finding notes, each with what it prints. */
 const PROGRAMS = {
