@@ -54,7 +54,6 @@ export class RpcError extends Error {
   }
 }
 
-/** The calls of tools that have begun. */
 const running = new WeakMap<Call, { readonly request: Request; readonly tool: Tool }>();
 
 /** Returns the endpoint with these tools, in the order in which clients list them. */

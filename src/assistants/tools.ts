@@ -20,7 +20,8 @@ export function toolOver(routes: () => readonly Route[], tool: OperationTool): T
       }),
     explain({ slug, message, extras: { errors } }) {
       const what = errors ? describeViolations(errors, errors.length) : message;
-      return `${what} ${remedies[slug] ?? ''}`.trimEnd();
+      // The detail of a 412 speaks of headers.
+      return `${slug === 'precondition-failed' ? '' : what} ${remedies[slug] ?? ''}`.trim();
     },
   };
 }
