@@ -41,7 +41,11 @@ export async function startRestartable(
   processes = 2,
 ): Promise<RestartableService> {
   const agent = new Agent({ keepAlive: true });
-  test.after(() => agent.destroy());
+  let isOver = false;
+  test.after(() => {
+    isOver = true;
+    agent.destroy();
+  });
   const args = ['--db', db, '--log-level', 'silent'];
   const start = () => (processes > 1 ? startProcesses(test, processes, args) : startOne());
   let running: Promise<Running> = start();
@@ -72,6 +76,8 @@ export async function startRestartable(
       for (;;) {
         const answer = await attempt(method, path, parts);
         if (answer) return answer;
+        // Otherwise a test that has failed would never let its process end.
+        assert.ok(!isOver, `${method} ${path}: no answer until the end of the test`);
       }
     },
     async killOne() {
