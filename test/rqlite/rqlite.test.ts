@@ -202,7 +202,7 @@ test('rqlite: a write without its rows is uncertain, not repeated', async (t) =>
 });
 
 test('rqlite: uncertain without an answer; waiting writes are not done', async (t) => {
-  limitCluster(t, { clusterMs: 500 });
+  limitCluster(t, { clusterMs: 1_500 });
   const { notes, standIn } = await openTables(t);
   standIn.elect(undefined);
   const first = notes.create(['a', 'b']);
