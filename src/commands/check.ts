@@ -1,7 +1,6 @@
 // The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
 
 import { namesCreatedBy, relationsIn } from '../pages.ts';
-import { deletedNotes } from '../resources/kept.ts';
 import {
   BLOCK_BITS,
   keysOf,
@@ -21,7 +20,7 @@ import {
 } from '../storage/schema/migrations.ts';
 import { isAtRest, openToInspect } from './existing.ts';
 import { INDEXES } from './indexes.ts';
-import { KEPT_QUERIES } from './kept.ts';
+import { queriesForKept } from './kept.ts';
 
 const MAX_FAULTS = 25;
 
@@ -107,7 +106,7 @@ export function soundnessQueries(relations: readonly Relation[] = RELATIONS): st
     ...resources.flatMap(queriesForSequences),
     queryForUniqueness(resources),
     ...resources.map(queryForLog),
-    ...(relations.includes(deletedNotes) ? KEPT_QUERIES : []),
+    ...relations.flatMap(queriesForKept),
   ].map((sql) => `${sql} LIMIT ${MAX_FAULTS}`);
 }
 

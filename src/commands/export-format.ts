@@ -127,10 +127,9 @@ const READ_COLUMN = {
     if (Array.isArray(ids) && ids.every(isId)) return JSON.stringify(ids);
     throw new Error(`${name} must be an array of whole numbers`);
   },
-  name(line: LineValue): unknown {
-    const fault = line.name === null ? undefined : nameFault(line);
-    if (fault !== undefined) throw new Error(fault);
-    return line.name;
+  name({ name }: LineValue): unknown {
+    if (name === null || (typeof name === 'string' && NOTE_NAME.test(name))) return name;
+    throw new Error(`name must match ${NOTE_NAME.source}`);
   },
   time: timeIn,
 };
@@ -138,7 +137,10 @@ const READ_COLUMN = {
 function checkOf(relation: Relation): (line: LineValue) => string | undefined {
   if ('columns' in relation) return recordCheck(relation.of.path);
   if ('path' in relation) return recordCheck(relation.path);
-  return relation === noteNames ? nameFault : () => undefined;
+  return (line) => {
+    if (relation === noteNames) READ_COLUMN.name(line);
+    return undefined;
+  };
 }
 
 /** Returns a function that describes how a value violates the body of a POST to `template`. */
@@ -148,11 +150,6 @@ export function recordCheck(template: string): (value: unknown) => string | unde
   if (!body) throw new Error(`the contract has no records at ${template}`);
   return (value) =>
     body.validate(value) ? undefined : describeViolations(findViolations(body, value));
-}
-
-function nameFault({ name }: LineValue): string | undefined {
-  const isName = typeof name === 'string' && NOTE_NAME.test(name);
-  return isName ? undefined : `name must match ${NOTE_NAME.source}`;
 }
 
 /** Returns a record's number and its times in ms since 1970. Throws if `head` contradicts it. */

@@ -10,7 +10,7 @@ import {
   totalOf,
 } from '../pages.ts';
 import { type Member, membersSql, ownMembers } from '../records/members.ts';
-import { type ColumnKind, keysOf, type Relation, typeOf } from '../resources/resource.ts';
+import { keysOf, type Relation, typeOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { timeSql } from '../storage/numbers.ts';
@@ -96,7 +96,7 @@ export async function* recordLines(
   }
 }
 
-function withKind(member: Member, kind?: ColumnKind): Member {
+function withKind(member: Member, kind?: string): Member {
   if (kind === 'time') return { ...member, sql: timeSql(member.sql) };
   return kind === 'ids' ? { ...member, sql: `json(${member.sql})` } : member;
 }

@@ -1,6 +1,5 @@
 // The command `check --repair`: rebuilds the search indexes and block counters from the records.
 import { pagesOf, relationsIn, rowsOn } from '../pages.ts';
-import { deletedNotes } from '../resources/kept.ts';
 import { BLOCK_BITS, type Relation } from '../resources/resource.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { storedSchema } from '../storage/schema/migrations.ts';
@@ -8,7 +7,7 @@ import { reasonOf } from '../storage/sqlite/unusable.ts';
 import { blockCountsOf, findFaults, namesMissingIn } from './check.ts';
 import { openAlone } from './existing.ts';
 import { INDEXES } from './indexes.ts';
-import { MENDING } from './kept.ts';
+import { mendKept } from './kept.ts';
 
 /** Resolves with a line for each part; rejects, and changes nothing, if the file is not usable. */
 export async function repairFile(path: string): Promise<string[]> {
@@ -20,12 +19,8 @@ export async function repairFile(path: string): Promise<string[]> {
     const relations = await relationsIn(file);
     await inTransaction(file, () => rebuildIndexes(file));
     await inTransaction(file, () => runAll(file, relations.flatMap(rebuildCounters)));
-    const lines = ['rebuilt the search index', 'rebuilt the counts'];
-    if (relations.includes(deletedNotes)) {
-      await inTransaction(file, () => runAll(file, MENDING));
-      lines.push('mended the trash');
-    }
-    return lines;
+    await inTransaction(file, () => runAll(file, relations.flatMap(mendKept)));
+    return ['rebuilt the search index', 'rebuilt the counts', 'mended the trash'];
   } catch (error) {
     throw new DatabaseUnusable(`cannot repair ${path}: ${reasonOf(path, error)}`, { cause: error });
   }

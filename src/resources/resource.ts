@@ -64,16 +64,13 @@ export interface JoinTable {
 export interface KeptTable {
   readonly label: string;
   readonly table: string;
-  /** The columns between the id and the fields, and what they hold. */
-  readonly columns: Readonly<Record<string, ColumnKind>>;
+  /** The columns between the id and the fields. Times and names may be null. */
+  readonly columns: Readonly<Record<string, 'id' | 'ids' | 'name' | 'time'>>;
   readonly fields: Readonly<Record<string, Field>>;
   /** The resource that has these fields. */
   readonly of: Resource;
   readonly owner?: undefined;
 }
-
-/** A whole number, a JSON array of such, the name of a note or null, or ms since 1970 or null. */
-export type ColumnKind = 'id' | 'ids' | 'name' | 'time';
 
 /** What the rows of a table stand for. */
 export type Relation = Resource | JoinTable | KeptTable;
