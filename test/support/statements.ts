@@ -2,6 +2,8 @@
 import { ChangeFeed } from '../../src/changes/feed.ts';
 import { EMPTY_LOG } from '../../src/commands/import.ts';
 import { rewrite } from '../../src/edits/rewrites.ts';
+import { type KeptInput, listKept, readKept, TRASH, VERSIONS } from '../../src/history/kept.ts';
+import { ERASE_DUE, ERASE_NOTE, ERASE_VERSIONS, RESTORE } from '../../src/history/writes.ts';
 import { filterValues } from '../../src/lists/parts.ts';
 import { createFinder } from '../../src/names/named-notes.ts';
 import { isOneOf } from '../../src/records/condition.ts';
@@ -68,6 +70,7 @@ export async function collectStatements(test: Ends): Promise<NamedStatement[]> {
   await hear('notes: append or edit', () =>
     rewrite(createWriter(database), 1, null, undefined, 'a'),
   );
+  await hearHistory(database, hear);
   await hear('search index: step', () => index.catchUp());
   for (const resource of RESOURCES) await hearLists(resource, database, hear);
   await database.transact('empty', [EMPTY_LOG]);
@@ -103,6 +106,19 @@ async function hearNames(database: Database, hear: Hear): Promise<void> {
   const find = createFinder({ ...core, isStopping: () => false });
   await hear('notes: create with a name', () => table.createNamed({}, 'a'));
   await hear('notes: find by name', () => find('a'));
+}
+
+async function hearHistory(database: Database, hear: Hear): Promise<void> {
+  const parameters = { note_id: 1, limit: 20, offset: 0 };
+  const input = { parameters, call: { query: '' } } as KeptInput;
+  for (const kept of [TRASH, VERSIONS]) {
+    await hear(`${kept.table}: list`, () => listKept(database, kept, input, ''));
+    await hear(`${kept.table}: read`, () => readKept(database, kept, 1, 1));
+  }
+  const kinds = { ERASE_NOTE, ERASE_VERSIONS, RESTORE, ...ERASE_DUE };
+  const write = createWriter(database);
+  for (const [name, kind] of Object.entries(kinds))
+    await hear(`history: ${name}`, () => write(kind, 0, { rows: [[1, 1, 1]] }));
 }
 
 async function hearTags(database: Database, hear: Hear): Promise<void> {
