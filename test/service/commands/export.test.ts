@@ -78,6 +78,32 @@ test('export: import and another export give the same bytes', async (t) => {
   await assertSound(db);
 });
 
+test('export: the trash and the versions are the same after an import', async (t) => {
+  const from = await startService(t, { db: newFile(t) });
+  await from.request('PUT', '/named/log', { json: { ...NOTE, tags: ['x', 'y'] } });
+  await from.request('PUT', '/notes/1', { json: { title: 'a', body: 'c' } });
+  await from.request('POST', '/notes/1/comments', { json: { body: 'd' } });
+  await from.request('POST', '/notes', { json: NOTE });
+  await from.request('PATCH', '/notes/2', { json: { body: 'e' } });
+  await from.request('DELETE', '/notes/1');
+  const db = newFile(t);
+  const { text } = await from.request('GET', '/export');
+  assert.equal(text, await exported(from.file));
+  await runInProcess(['import', '--db', db], { input: text });
+  const to = await startService(t, { db });
+  for (const [method, path] of [
+    ...['/trash', '/trash/1', '/notes/2/versions'].map((path) => ['GET', path] as const),
+    ['POST', '/trash/1/restore'],
+    ...['', '/comments', '/versions'].map(
+      (list) => ['GET', `/notes/1${list}${list ? '' : '?include=times,tags,name'}`] as const,
+    ),
+  ] as const) {
+    const [answer, wanted] = [await to.request(method, path), await from.request(method, path)];
+    assert.deepEqual([answer.status, answer.json], [200, wanted.json], path);
+  }
+  await assertSound(db);
+});
+
 for (const kind of ['file', 'cluster'] as const) {
   test(`export: a snapshot of a ${kind}, whatever is written meanwhile`, async (t) => {
     const file = await filledFile(t, 1_100);
