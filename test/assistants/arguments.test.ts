@@ -1,7 +1,10 @@
 // Texts that stand for values of other types, as many models send them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { coerce } from '../../src/assistants/arguments.ts';
+import { anyCharacter } from '../support/any-character.ts';
+import { expectedValue, judge } from '../support/json-properties.ts';
 
 test('arguments: a text counts as its value where the schema wants another type', () => {
   for (const [type, sent, value] of [
@@ -28,4 +31,14 @@ test('arguments: a text counts as its value where the schema wants another type'
 test('arguments: a text that is nested too deeply stays a text', () => {
   const deep = '['.repeat(100_000);
   assert.equal(coerce('array', deep), deep);
+});
+
+test('arguments: any text counts as its value in JSON, or as itself', () => {
+  const types = fc.constantFrom('string', 'integer', 'boolean', 'array', 'object');
+  const texts = fc.oneof(fc.json(), fc.string({ unit: anyCharacter }), fc.string());
+  const property = fc.property(types, texts, (type, text) => {
+    const isValue = type !== 'string' && judge(text);
+    assert.deepEqual(coerce(type, text), isValue ? expectedValue(text) : text);
+  });
+  fc.assert(property, { numRuns: 500 });
 });

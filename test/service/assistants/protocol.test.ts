@@ -118,6 +118,7 @@ testRows('what a modern request says of its client', [
   ['another name', modern('tools/call', CALL, { 'mcp-name': 'list_tags' }), 400, MISMATCH],
   ['the case of a name', modern('tools/call', CALL, { 'mcp-name': 'Get_note' }), 400, MISMATCH],
   ['no Base64', modern('tools/call', CALL, { 'mcp-name': '=?base64?*?=' }), 400, MISMATCH],
+  ['sloppy', modern('tools/call', CALL, { 'mcp-name': '=?base64?Z2V0*X25vdGU=?=' }), 400, MISMATCH],
   ['Base64', modern('tools/call', CALL, { 'mcp-name': encoded('list_tags') }), 400, MISMATCH],
   ['modern: Base64', modern('tools/call', CALL, { 'mcp-name': encoded('get_note') }), 200],
   ['modern: spaces', modern('tools/list', {}, { 'MCP-METHOD': '  tools/list\t' }), 200],
