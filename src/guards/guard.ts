@@ -21,8 +21,8 @@ export interface GuardOptions {
 
 /** The paths of one segment that neither require a key nor count towards a rate limit. */
 const UNLIMITED: ReadonlySet<string> = new Set(['health', 'livez', 'readyz']);
-/** The paths of one segment that require no key. */
-const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json']);
+/** The paths of one segment that require no key. A 401 at `register` would mean OAuth. */
+const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json', 'register']);
 /** The first segments of paths that require no key. A 401 below .well-known would mean OAuth. */
 const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems', '.well-known']);
 /** The path of one segment where other sites may not even read, and tools check the access. */

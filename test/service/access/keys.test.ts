@@ -123,11 +123,12 @@ test('keys: without one no answer reveals whether a path exists', async () => {
     assert.notEqual((await service.request('GET', path)).status, 401, path);
 });
 
-test('keys: below /.well-known the answer is 404, whatever the key', async () => {
-  for (const path of ['oauth-protected-resource/mcp', 'openid-configuration', 'x', '']) {
+test('keys: where clients look for OAuth the answer is 404, whatever the key', async () => {
+  const files = ['oauth-protected-resource/mcp', 'openid-configuration', 'x', ''];
+  for (const path of ['/register', ...files.map((file) => `/.well-known/${file}`)]) {
     for (const headers of [{}, BEARER, WRONG]) {
       for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
-        const answer = await service.request(method, `/.well-known/${path}`, { headers });
+        const answer = await service.request(method, path, { headers });
         assert.deepEqual([answer.status, answer.headers['www-authenticate']], [404, undefined]);
         if (method !== 'HEAD') assert.equal(answer.json.detail, 'There is nothing at this path.');
       }
