@@ -46,6 +46,7 @@ const SAMPLES: readonly Sample[] = [
   ['body-limit', 'bodyLimitBytes', 1_048_576, ['1', 1], ['268435456', 268_435_456]],
   ['problem-base', 'problemBase', undefined, ['http://a.b/p'], ['HTTPS://A.B/p', 'https://a.b/p']],
   ['db-password-file', 'dbPasswordFile', undefined, ['a'], ['b']],
+  ['history-days', 'historyDays', 30, ['0', 0], ['36500', 36_500]],
   ['max-threads', 'maxThreads', 64, ['16', 16], ['1024', 1_024]],
   ['cache-size', 'cacheSizeMib', 64, ['0', 0], ['65536', 65_536]],
   ['no-metrics', 'noMetrics', false, ['true', true], ['0', false], true],
