@@ -59,10 +59,10 @@ export const ERASE_VERSIONS = kindOf(
 );
 
 /** Erases up to `_count` of the first rows with keys up to `_id` and times up to `_time`. */
-function erasing({ table }: { readonly table: string }, key: string, time: string) {
+function erasing({ table }: typeof TRASH, key: string, time: string, order: string) {
   const first = `
     SELECT ${key} AS key, ${time} AS time FROM ${table}
-    WHERE ${key} <= ${ID} ORDER BY ${key} LIMIT ${SKIPPED_ROWS} + (SELECT _count FROM sent)`;
+    WHERE +${key} <= ${ID} ORDER BY ${order} LIMIT ${SKIPPED_ROWS} + (SELECT _count FROM sent)`;
   const due = `
     FROM (${first}) WHERE coalesce(time, ${NO_END}) <= (SELECT _time FROM sent)
     LIMIT (SELECT _count FROM sent)`;
@@ -73,8 +73,9 @@ function erasing({ table }: { readonly table: string }, key: string, time: strin
 
 /** The steps that erase old rows. */
 export const ERASE_DUE = {
-  notes: erasing(TRASH, 'position', 'deleted_at'),
-  versions: erasing(VERSIONS, 'id', 'replaced_at'),
+  notes: erasing(TRASH, 'position', 'deleted_at', 'position'),
+  // A note that was created in the future has versions that are not due for a long time.
+  versions: erasing(VERSIONS, 'id', 'replaced_at', 'replaced_at NULLS LAST'),
 };
 
 /** Takes a note out of the trash. Resolves with its text and its tag. */

@@ -23,6 +23,8 @@ CREATE TABLE note_versions (
 
 CREATE INDEX versions_of_note ON note_versions (note_id, version, replaced_at);
 
+CREATE INDEX versions_by_time ON note_versions (replaced_at);
+
 CREATE TRIGGER note_version_kept AFTER UPDATE OF title, body ON notes
     WHEN (new.title <> old.title OR new.body <> old.body)
     AND (SELECT new.updated_at BETWEEN replaced_at AND replaced_at + 600000

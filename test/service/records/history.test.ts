@@ -218,8 +218,10 @@ test('retention: what is due goes, and nothing else', { skip: needsFile }, async
   }
   const other = await openOther(t, service.file);
   const before = (days: number) => Date.now() - days * DAY_MS;
-  // The order of their deletion and the clock can differ.
+  // The order of their deletion and the clock can differ; many versions can be from the future.
   await other.execute(`
+    WITH RECURSIVE ids(id) AS (VALUES (-999) UNION ALL SELECT id + 1 FROM ids WHERE id < 0)
+    INSERT INTO note_versions SELECT id, 3, id, 0, ${before(-36_500)}, 'future', 'b' FROM ids;
     UPDATE deleted_notes SET deleted_at = ${before(-365)} WHERE id = 3;
     UPDATE deleted_notes SET deleted_at = ${before(31)} WHERE id = 4;
     UPDATE note_versions SET replaced_at = ${before(29)} WHERE note_id = 1;
