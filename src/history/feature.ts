@@ -8,7 +8,7 @@ import { type Bases, fillTemplate, notFound } from '../http/paths.ts';
 import { unavailable } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
-import { stateHeaders } from '../records/preconditions.ts';
+import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
 import { answerInJson, type Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
@@ -138,8 +138,12 @@ function versionRoutes(core: Core, records: Records): Route[] {
 
 function eraser({ write }: Core, kind: typeof ERASE_NOTE, label?: string) {
   return async (input: AtNote): Promise<Reply> => {
-    const isFound = await write(kind, 0, { rows: [[input.parameters.note_id]] });
-    return isFound ? { status: 204 } : refuse(input, label);
+    const { parameters, headers } = input;
+    const rows = [[parameters.note_id, writeCondition(headers)]];
+    const note = await write(kind, 0, { rows });
+    if (!note) return refuse(input, label);
+    if (!note.isErased) throw preconditionFailed(String(note.tag), headers);
+    return { status: 204 };
   };
 }
 

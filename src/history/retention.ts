@@ -35,7 +35,7 @@ async function erase(
   pauseFactor: number,
 ): Promise<void> {
   for (let count = MIN_ROWS; !isStopping(); ) {
-    const rows = [[upTo, time, count]];
+    const rows = [[upTo, null, time, count]];
     const parameter = JSON.stringify([0, rows]);
     const [due] = await database.read({ sql: kind.statements.before.sql, parameter });
     if (due?.count === 0) return;

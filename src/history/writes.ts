@@ -1,6 +1,6 @@
 // The writes on what is kept of notes: they restore a note, and erase. No two share statements.
 import { recordSql } from '../records/text.ts';
-import { readStatement } from '../records/writes.ts';
+import { isTarget, readStatement } from '../records/writes.ts';
 import { comments } from '../resources/comments.ts';
 import { noteNames } from '../resources/note-names.ts';
 import { noteTags } from '../resources/note-tags.ts';
@@ -19,7 +19,7 @@ export const NO_END = Number.MAX_SAFE_INTEGER;
 /** Rows that are not due can precede others, if the clock was set back; so many are skipped. */
 const SKIPPED_ROWS = 256;
 
-const SENT = namedRows('sent', ['_id', '_time', '_count']);
+const SENT = namedRows('sent', ['_id', '_condition', '_time', '_count']);
 const ID = '(SELECT _id FROM sent)';
 
 /** Resolves with what it has read before it writes; undefined if there is nothing to change. */
@@ -42,21 +42,20 @@ function kindOf(
   } satisfies WriteKind<RowSet, Row | undefined>;
 }
 
+/** Erases what `erased` has of a note if the tag of the note in `table` is admitted. */
+function erasingOf(erased: string, key: string, table: string) {
+  const isAdmitted = isTarget({ ...notes, table });
+  const rows = `FROM sent CROSS JOIN ${table} ON`;
+  return kindOf({ tag: tagSql('number'), isErased: isAdmitted }, `${rows} id = _id`, {
+    erase: `DELETE FROM ${erased} WHERE ${key} IN (SELECT ${table}.id ${rows} ${isAdmitted})`,
+  });
+}
+
 /** Erases a note in the trash; a trigger erases its comments and versions. */
-export const ERASE_NOTE = kindOf({ id: 'id' }, `FROM ${TRASH.table} WHERE id = ${ID}`, {
-  erase: `DELETE FROM ${TRASH.table} WHERE id = ${ID}`,
-});
+export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH.table);
 
 /** Erases the versions of a note. */
-export const ERASE_VERSIONS = kindOf(
-  { count: `(SELECT count(*) FROM ${VERSIONS.table} WHERE note_id = ${ID})` },
-  `FROM ${notes.table} WHERE id = ${ID}`,
-  {
-    erase: `
-      DELETE FROM ${VERSIONS.table}
-      WHERE note_id = (SELECT id FROM ${notes.table} WHERE id = ${ID})`,
-  },
-);
+export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', notes.table);
 
 /** Erases up to `_count` of the first rows with keys up to `_id` and times up to `_time`. */
 function erasing({ table }: typeof TRASH, key: string, time: string, order: string) {

@@ -118,7 +118,7 @@ async function hearHistory(database: Database, hear: Hear): Promise<void> {
   const kinds = { ERASE_NOTE, ERASE_VERSIONS, RESTORE, ...ERASE_DUE };
   const write = createWriter(database);
   for (const [name, kind] of Object.entries(kinds))
-    await hear(`history: ${name}`, () => write(kind, 0, { rows: [[1, 1, 1]] }));
+    await hear(`history: ${name}`, () => write(kind, 0, { rows: [[1, null, 1, 1]] }));
 }
 
 async function hearTags(database: Database, hear: Hear): Promise<void> {

@@ -209,6 +209,51 @@ test('versions: an earlier text is listed, read and restored', async (t) => {
   assert.equal(await status('DELETE', '/notes/1/versions'), 204);
 });
 
+test('conditions: reads and erasures obey the tag of the note', async (t) => {
+  const { json, items } = await start(t);
+  const note = { title: 'a', body: 'b' };
+  for (const id of [1, 2]) {
+    await json('POST', '/notes', note);
+    await json('PATCH', `/notes/${id}`, { body: 'c' });
+  }
+  const { headers } = await json('GET', '/notes/1');
+  await json('DELETE', '/notes/2');
+  const [{ version }] = await items('/notes/1/versions');
+  const before = [await items('/notes/1/versions'), await items('/trash')];
+  const erasures = {
+    [`/notes/1/versions/${version}`]: '/notes/1/versions',
+    '/trash/2': '/trash/2',
+  };
+  for (const [path, erased] of Object.entries(erasures))
+    for (const accept of ['application/json', 'text/plain', 'text/markdown']) {
+      const send = async (method: string, sent: object, target = path) =>
+        json(method, target, undefined, { accept, ...sent });
+      const tag = String((await send('GET', {})).headers.etag);
+      for (const [status, sent] of [
+        [304, { 'if-none-match': `"x", ${tag}` }],
+        [412, { 'if-match': '"00000000-1"' }],
+        [400, { 'if-none-match': 'x' }],
+      ] as const)
+        assert.equal((await send('GET', sent)).status, status, `${path} ${accept}`);
+      const current = erased === path ? tag : String(headers.etag);
+      for (const [status, sent] of [
+        [412, { 'if-match': '"00000000-1"' }],
+        [412, { 'if-match': `W/${current}` }],
+        [412, { 'if-none-match': current }],
+        [400, { 'if-match': 'x' }],
+      ] as const)
+        assert.equal((await send('DELETE', sent, erased)).status, status, erased);
+      const refused = await send('DELETE', { 'if-match': '"x"' }, erased);
+      assert.equal(refused.headers.etag, current.replace(/\.\w+"$/, '"'));
+    }
+  assert.deepEqual([await items('/notes/1/versions'), await items('/trash')], before);
+  for (const path of ['/notes/1/versions', '/trash/2']) {
+    const tag = path === '/trash/2' ? (await json('GET', path)).headers.etag : headers.etag;
+    assert.equal((await json('DELETE', path, undefined, { 'if-match': tag })).status, 204, path);
+  }
+  assert.deepEqual([await items('/notes/1/versions'), await items('/trash')], [[], []]);
+});
+
 test('retention: what is due goes, and nothing else', { skip: needsFile }, async (t) => {
   const { service, json } = await start(t);
   for (let id = 1; id <= 4; id += 1) {
