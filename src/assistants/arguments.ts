@@ -6,9 +6,12 @@ import { parseJson } from '../http/body/json.ts';
 import type { Violation } from '../http/problem.ts';
 import type { Members } from './protocol.ts';
 
+/** No number and no list of names for which a model sends a text needs a longer one. */
+const MAX_COERCED = 1_000;
+
 /** Returns the value that a text has in JSON, where a schema wants none: many models send such. */
 export function coerce(type: string, value: unknown): unknown {
-  if (typeof value !== 'string' || type === 'string') return value;
+  if (typeof value !== 'string' || type === 'string' || value.length > MAX_COERCED) return value;
   try {
     return parseJson(Buffer.from(value));
   } catch {
@@ -16,24 +19,26 @@ export function coerce(type: string, value: unknown): unknown {
   }
 }
 
-/** Returns the parts of `request` for these arguments, where null counts as none. Throws 422. */
-export function requestOf(
-  { arguments: declared }: OperationTool,
-  { when, template, method, query: fixed }: OperationTool['requests'][number],
-  args: Members,
-) {
+/** Returns the request for these arguments, where null counts as none. Throws 422. */
+export function requestOf({ arguments: declared, requests }: OperationTool, args: Members) {
   const violations: Violation[] = [];
   const names = declared.map(({ name }) => name);
   for (const name of Object.keys(args))
     if (!names.includes(name)) reportUnknown(violations, name, names);
+  const given = new Map(
+    declared.map(({ name, type, default: usual }) => [name, coerce(type, args[name]) ?? usual]),
+  );
+  const request = requests.find(({ when }) => !when || given.get(when) !== undefined);
+  if (!request) throw new Error('the last request of a tool must have no condition');
+  const { when, template, method, query: fixed } = request;
   const inPath: Record<string, string> = {};
   const query = new URLSearchParams(fixed);
   const headers: Record<string, string> = {};
   const body: Record<string, unknown> = {};
   let offset = 0;
   for (const { target, to, ...parameter } of declared) {
-    const { name: field, type, isRequired, default: usual, validate } = parameter;
-    const value = coerce(type, (Object.hasOwn(args, field) ? args[field] : null) ?? usual);
+    const { name: field, isRequired, validate } = parameter;
+    const value = given.get(field);
     const isTaken = to !== 'path' || template.includes(`{${target}}`);
     const refuse = (code: string, detail: string) =>
       violations.push({ field, in: 'query', code, detail });
@@ -42,9 +47,11 @@ export function requestOf(
       continue;
     }
     if (!isTaken) refuse('oneOf', `must not be combined with ${when}`);
-    if (validate && !validate(value))
-      violations.push(...violationsOf({ ...parameter, validate, in: 'query' }, value));
-    else if (to === 'path') inPath[target] = `${value}`;
+    if (validate && !validate(value)) {
+      const [{ instancePath = '' } = {}] = validate.errors ?? [];
+      const name = `${field}${instancePath.replace('/', '.')}`;
+      violations.push(...violationsOf({ ...parameter, name, validate, in: 'query' }, value));
+    } else if (to === 'path') inPath[target] = `${value}`;
     else if (to === 'query') for (const each of [value].flat()) query.append(target, `${each}`);
     // Quotes are a burden in JSON. What no tag has is left out: it could end the tag.
     else if (to === 'header') headers[target] = `"${`${value}`.replace(/[^!#-~]/g, '')}"`;
@@ -55,5 +62,5 @@ export function requestOf(
   const pathNames = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const pathValues = pathNames.map((name) => inPath[name] ?? '');
   const ids = Object.fromEntries(pathNames.map((name) => [name, Number(inPath[name])]));
-  return { method, pathValues, query: `${query}`, headers, body, ids, offset };
+  return { method, template, pathValues, query: `${query}`, headers, body, ids, offset };
 }

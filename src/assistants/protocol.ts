@@ -29,6 +29,7 @@ const MODERN = '2026-07-28';
 const LEGACY = ['2025-11-25', '2025-06-18'];
 const VERSIONS = [MODERN, ...LEGACY];
 const META = 'io.modelcontextprotocol/';
+const META_RULE = `_meta must have ${META}protocolVersion and ${META}clientCapabilities`;
 const SERVER = { name: 'notes-server', version: readVersion() };
 const CACHING = { ttlMs: 3_600_000, cacheScope: 'public' };
 const ABOUT = { capabilities: { tools: {} }, instructions: TOOL_HELP.instructions };
@@ -141,7 +142,7 @@ function checkVersion({ headers }: Call, method: string, params: Members): boole
   const isModern = version !== undefined || isNew;
   if (isModern) {
     if (typeof version !== 'string' || !isObject(meta[`${META}clientCapabilities`]))
-      throw new RpcError(400, -32_602, `_meta must have the version and capabilities of ${META}`);
+      throw new RpcError(400, -32_602, META_RULE);
     checkHeader('MCP-Protocol-Version', sent, version);
   }
   const isKnown = sent === undefined || LEGACY.includes(sent) || method === 'initialize';
@@ -159,9 +160,9 @@ function checkVersion({ headers }: Call, method: string, params: Members): boole
 
 function checkHeader(name: string, sent: unknown, value: unknown): void {
   if (sent !== undefined && sent === value) return;
-  const found = sent === undefined ? 'is missing or malformed' : `value '${shown(sent)}'`;
-  const message = `Header mismatch: ${name} header ${found} does not match body value`;
-  throw new RpcError(400, -32_020, `${message} '${shown(value)}'`);
+  const found = sent === undefined ? 'is missing or malformed' : `is '${shown(sent)}'`;
+  const message = `Header mismatch: the header ${name} ${found}, but must be`;
+  throw new RpcError(400, -32_020, `${message} '${shown(value)}', as in the body`);
 }
 
 /** Returns the name in a header, where one that is not visible ASCII has the form of Base64. */

@@ -1,10 +1,14 @@
 // What a model gets to see of an answer: compact JSON, without what costs it much to read.
 import { TOOL_HELP } from '../contract/generated.js';
 import type { Reply } from '../http/reply.ts';
+import type { requestOf } from './arguments.ts';
 import type { Members } from './protocol.ts';
 
-/** Returns the text of `reply`. That of a note begins at `offset`; `isRead` shows its body. */
-export function textOf(reply: Reply, ids: Members, isRead: boolean, offset: number): string {
+/** Returns the text of the reply to a request; only one that reads shows the body of a note. */
+export function textOf(
+  reply: Reply,
+  { method, ids, offset, body: sent }: ReturnType<typeof requestOf>,
+): string {
   const { status, headers = [], body, large } = reply;
   if (status === 204) return JSON.stringify({ id: ids.note_id, deleted: true });
   const json = large ? Buffer.concat(large.parts) : body;
@@ -12,10 +16,11 @@ export function textOf(reply: Reply, ids: Members, isRead: boolean, offset: numb
   const answer: Members = JSON.parse(`${json}`);
   if (Array.isArray(answer.items)) return JSON.stringify(pageOf(answer, answer.items));
   const { body: whole, etag = headers[headers.indexOf('etag') + 1], ...members } = answer;
+  const { tags = sent.tags } = members;
+  const characters = lengthOf(`${whole}`);
   // A model need not escape the quotes of a tag, and who writes knows the text.
-  const note = { ...members, etag: `${etag}`.replaceAll('"', '') };
-  if (isRead) return JSON.stringify({ ...note, ...cut(`${whole}`, offset) });
-  return JSON.stringify({ ...note, characters: lengthOf(`${whole}`) });
+  const note = { ...members, tags, etag: `${etag}`.replaceAll('"', ''), characters };
+  return JSON.stringify(method === 'GET' ? { ...note, ...cut(`${whole}`, offset) } : note);
 }
 
 /** Adds to a page of a list how to go on, and leaves of a snippet only its text. */

@@ -2,6 +2,7 @@
 // takes, and goes to the same route, so that it can do no more than HTTP.
 import type { OperationTool } from '../contract/generated.js';
 import { describeViolations } from '../contract/violations.ts';
+import type { Problem } from '../http/problem.ts';
 import type { Call, Route } from '../http/route.ts';
 import { requestOf } from './arguments.ts';
 import type { Members, Tool } from './protocol.ts';
@@ -9,7 +10,7 @@ import { textOf } from './results.ts';
 
 /** Returns a tool that makes requests to some of `routes`. */
 export function toolOver(routes: () => readonly Route[], tool: OperationTool): Tool {
-  const { listing, remedies, requests } = tool;
+  const { listing, requests } = tool;
   const { ifMissing } = requests.at(-1) ?? {};
   return {
     listing,
@@ -18,26 +19,38 @@ export function toolOver(routes: () => readonly Route[], tool: OperationTool): T
         if (!ifMissing || Object(error).slug !== 'not-found') throw error;
         return callRoute(routes(), tool, { ...args, ...ifMissing }, call);
       }),
-    explain({ slug, message, extras: { errors } }) {
-      const what = errors ? describeViolations(errors, errors.length) : message;
-      // The detail of a 412 speaks of headers.
-      return `${slug === 'precondition-failed' ? '' : what} ${remedies[slug] ?? ''}`.trim();
-    },
+    explain: (problem) => explain(problem, tool),
   };
 }
 
+/** Says what is wrong in terms of the arguments, and for each of them what to do. */
+function explain({ slug, message, extras: { errors } }: Problem, tool: OperationTool): string {
+  const { arguments: declared, remedies } = tool;
+  // The detail of a 412 speaks of headers.
+  const what = slug === 'precondition-failed' ? '' : message;
+  if (!errors) return `${what} ${remedies[slug] ?? ''}`.trim();
+  const hints = new Set<string | undefined>();
+  const named = errors.map(({ field, detail, ...error }) => {
+    const [member = '', ...rest] = field.split('.');
+    const argument = declared.find(({ target }) => target === member);
+    const name = error.code === 'unknown' ? member : (argument?.name ?? member);
+    hints.add(remedies[name] ?? remedies[error.code] ?? remedies[slug]);
+    // Null counts as not given.
+    return { ...error, field: [name, ...rest].join('.'), detail: detail.replace(' or null', '') };
+  });
+  return [describeViolations(named, named.length), ...hints].join(' ');
+}
+
 async function callRoute(routes: readonly Route[], tool: OperationTool, args: Members, call: Call) {
-  const request = tool.requests.find(({ when }) => !when || (args[when] ?? null) !== null);
-  const route = routes.find(
-    ({ method, template }) => method === request?.method && template === request.template,
-  );
-  if (!request || !route) throw new Error(`${tool.listing.name} has no route`);
-  const { ids, offset, ...parts } = requestOf(tool, request, args);
-  const isRead = route.method === 'GET';
+  const request = requestOf(tool, args);
+  const { method, template, ids } = request;
+  const route = routes.find((each) => each.method === method && each.template === template);
+  if (!route) throw new Error(`${tool.listing.name} has no route`);
+  const isRead = method === 'GET';
   // As for a GET over HTTP: refuse to read while too many large answers wait to be sent.
   if (isRead) call.ensureSendable();
-  const reply = await route.handle(inPlaceOf(call, parts));
-  const content = [{ type: 'text', text: textOf(reply, ids, isRead, offset) }];
+  const reply = await route.handle(inPlaceOf(call, request));
+  const content = [{ type: 'text', text: textOf(reply, request) }];
   return { content, createdIds: isRead ? {} : { ...ids, ...reply.createdIds } };
 }
 

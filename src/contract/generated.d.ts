@@ -73,7 +73,7 @@ export interface ProblemType {
 
 /** An argument of a tool, and its name in a request, which validates its body itself. */
 export interface ToolArgument extends Omit<Parameter, 'in' | 'validate'> {
-  readonly to: 'path' | 'query' | 'header' | 'body' | 'own';
+  readonly to: 'path' | 'query' | 'header' | 'body' | 'offset';
   readonly target: string;
   readonly type: string;
   readonly isRequired: boolean;
@@ -92,7 +92,7 @@ export interface OperationTool {
     /** The arguments with which another request tells more, if there is no such record. */
     readonly ifMissing?: object;
   })[];
-  /** What to do about each problem, by its slug. */
+  /** What to do, by the name of an argument, the code of its violation, or the slug. */
   readonly remedies: Readonly<Record<string, string>>;
 }
 

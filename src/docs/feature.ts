@@ -29,10 +29,13 @@ const GUIDE_NAMES = GUIDES.map(({ name }) => `${name}.html`);
 const REVALIDATE = ['cache-control', 'no-cache'];
 const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
 
+/** Leaves out of the contract what only the build needs. */
+const published = (name: string, value: unknown) => (name.startsWith('x-tool') ? undefined : value);
+
 /** The contract as a text, the files of the pages and the guides. Rejects without a build. */
 const loadDocumentation = () =>
   Promise.all([
-    readFile(CONTRACT, 'utf8'),
+    readFile(CONTRACT, 'utf8').then((text) => JSON.stringify(JSON.parse(text, published))),
     readAssets(FILES, FILE_NAMES, FILE_HEADERS),
     readAssets(GUIDE_PAGES, GUIDE_NAMES, FILE_HEADERS),
   ]);
@@ -43,7 +46,7 @@ let documentation: ReturnType<typeof loadDocumentation> | undefined;
 function contractAt(contract: string, { baseUrl, problemBase }: Bases): string {
   // One pass, because a base such as http://127.0.0.1:30001 may contain the replaced text.
   const replace = (_: string, problems?: string) => (problems ? problemBase : baseUrl);
-  return JSON.stringify(JSON.parse(contract.replace(CONTRACT_BASES, replace)));
+  return contract.replace(CONTRACT_BASES, replace);
 }
 
 /** The documentation, and the pages of the problems. */

@@ -13,6 +13,7 @@ import { answerInJson, type Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Database } from '../storage/database.ts';
+import { timeSql } from '../storage/numbers.ts';
 import { type KeptInput, listKept, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
 import { emptyTrash, type RetentionOptions, startRetention } from './retention.ts';
 import { ERASE_NOTE, ERASE_VERSIONS, RESTORE } from './writes.ts';
@@ -119,12 +120,13 @@ function versionRoutes(core: Core, records: Records): Route[] {
 
   async function latest(id: number): Promise<string> {
     const sql = `
-      SELECT group_concat(version, ', ' ORDER BY version DESC) AS latest FROM (
-        SELECT version FROM ${VERSIONS.table} WHERE note_id = ?1 ->> 0
+      SELECT group_concat(version || ' (replaced at ' || ${timeSql('replaced_at')} || ')', ', '
+        ORDER BY version DESC) AS latest
+      FROM (SELECT version, replaced_at FROM ${VERSIONS.table} WHERE note_id = ?1 ->> 0
         ORDER BY version DESC LIMIT 5)`;
     const [row] = await database.read({ sql, parameter: JSON.stringify([id]) });
     return row?.latest
-      ? `must be a version of the note; the latest are ${row.latest}`
+      ? `must be a version of the note, latest first: ${row.latest}`
       : 'must be a version of the note, but it has none';
   }
 

@@ -174,8 +174,8 @@ export class Dispatcher {
   /** Sends a reply and returns it, unless the client has disconnected. Throws before it sends. */
   #send(exchange: Exchange, reply: Reply): Reply | undefined {
     const { message, response, requestId, admission } = exchange;
-    if (response.destroyed) return undefined;
     exchange.logged = reply.logged;
+    if (response.destroyed) return undefined;
     // Once Node has refused a 204 or a 304, it would send no other body either.
     if (reply.body === undefined && !reply.large) checkHeaders(reply.headers);
     const complete =

@@ -17,6 +17,7 @@ const METRICS = {
     notes_key_refusals_total: 'Requests that the service refused because of their key or rate.',
     notes_key_bytes_total: 'Bytes of the bodies of requests (received) and answers (sent).',
     notes_cache_lookups_total: 'Records and pages that were found in memory (hit) or not (miss).',
+    notes_tool_calls_total: 'Calls of tools by assistants; no problem if they succeeded.',
     process_cpu_seconds_total: 'CPU time of all threads.',
   },
   gauge: {

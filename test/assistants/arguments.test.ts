@@ -20,6 +20,8 @@ test('arguments: a text counts as its value where the schema wants another type'
     ['array', '["a","b"]', ['a', 'b']],
     ['array', '["a"', '["a"'],
     ['array', 'a,b', 'a,b'],
+    ['array', `[1${' '.repeat(997)}]`, [1]],
+    ['array', `[1${' '.repeat(999)}]`, `[1${' '.repeat(999)}]`],
     ['string', '5', '5'],
     ['string', 'true', 'true'],
     ['string', '["a"]', '["a"]'],
@@ -28,16 +30,11 @@ test('arguments: a text counts as its value where the schema wants another type'
     assert.deepEqual(coerce(type, sent), value, `${type} ${JSON.stringify(sent)}`);
 });
 
-test('arguments: a text that is nested too deeply stays a text', () => {
-  const deep = '['.repeat(100_000);
-  assert.equal(coerce('array', deep), deep);
-});
-
 test('arguments: any text counts as its value in JSON, or as itself', () => {
   const types = fc.constantFrom('string', 'integer', 'boolean', 'array', 'object');
   const texts = fc.oneof(fc.json(), fc.string({ unit: anyCharacter }), fc.string());
   const property = fc.property(types, texts, (type, text) => {
-    const isValue = type !== 'string' && judge(text);
+    const isValue = type !== 'string' && text.length <= 1_000 && judge(text);
     assert.deepEqual(coerce(type, text), isValue ? expectedValue(text) : text);
   });
   fc.assert(property, { numRuns: 500 });

@@ -1,6 +1,7 @@
 // The tools for assistants are made of operations of the contract, and all clients can read them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { toolsOf } from '../../src/build/tools.ts';
 import { operations, TOOL_HELP, tools } from '../../src/contract/generated.js';
 import { at, contract } from '../support/contract.ts';
 
@@ -42,7 +43,7 @@ function differences(from: typeof operations): string[] {
     );
     const fixed = requests.flatMap(({ query }) => [...new URLSearchParams(query).keys()]);
     const named = Object.entries(taken)
-      .filter(([, { to }]) => to !== 'own')
+      .filter(([, { to }]) => to !== 'offset')
       .map(([name, { as = name }]) => as);
     const known = new Set([...named, ...fixed, ...omits]);
     const missing = [...inputs].filter((name) => !known.has(name));
@@ -104,6 +105,29 @@ test('tools: each stands at an operation that it requests, and requires what tha
     }
     assert.equal(tool?.requests.at(-1)?.when, undefined, name);
   }
+});
+
+test('tools: the build refuses names that stand for nothing', () => {
+  const tool = {
+    position: 1,
+    listing: { name: 'a' },
+    arguments: { b: { to: 'body', schema: { type: 'string' } } },
+    requests: [{ when: 'b', operation: 'c' }],
+    remedies: { b: '', 'not-found': '' },
+  };
+  const build = (...tools: object[]) => {
+    const post = { operationId: 'c', 'x-tool': tools } as never;
+    return toolsOf({ '/c': { post } }, { 'not-found': '' }, (schema) => schema, String);
+  };
+  assert.equal(build(tool, { ...tool, position: 2 }).length, 2);
+  assert.throws(() => build(tool, tool), /two tools have the same position/);
+  for (const change of [
+    { arguments: { b: { to: 'x', schema: {} } } },
+    { requests: [{ when: 'x', operation: 'c' }] },
+    { requests: [{ operation: 'c', ifMissing: { x: 1 } }] },
+    { remedies: { x: '' } },
+  ])
+    assert.throws(() => build({ ...tool, ...change }), /the tool a has unknown x/);
 });
 
 test('tools: all clients can read the list', () => {

@@ -11,7 +11,7 @@ import { HttpServer } from '../../src/http/server.ts';
 const BODY_LIMIT_BYTES = 1_000;
 
 /** How a request ended, without the objects that its connection should not keep. */
-type Outcome = Omit<Ending, 'exchange'> & Pick<Ending['exchange'], 'error'>;
+type Outcome = Omit<Ending, 'exchange'> & Pick<Ending['exchange'], 'error' | 'logged'>;
 
 /** A listening server with the routes of a test. */
 export interface BareServer {
@@ -53,7 +53,8 @@ export async function startBareServer(
     guard: () => ({ headers: [] }),
     bodyLimitBytes: BODY_LIMIT_BYTES,
     problemBase,
-    onEnd: ({ exchange, ...ending }) => outcomes.push({ ...ending, error: exchange.error }),
+    onEnd: ({ exchange: { error, logged }, ...ending }) =>
+      outcomes.push({ ...ending, error, logged }),
     networkOf: () => '',
     toProblem: () => undefined,
     inOneRun: (answer) => answer(),

@@ -1,9 +1,17 @@
 // A call of a tool is one request for the log, the limit and the rights, as the one that it stands
 // for would be.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
+import { mcpRoute } from '../../../src/assistants/protocol.ts';
+import { Problem } from '../../../src/http/problem.ts';
+import type { Call } from '../../../src/http/route.ts';
 import { callTool, legacy, withKeys } from '../../support/assistants.ts';
+import { startBareServer } from '../../support/bare-server.ts';
+import { parseExposition } from '../../support/exposition.ts';
+import { openSocket, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
 
 test('requests: the log has one line for a call, with its tool and what it wrote', async (t) => {
   const service = await startService(t);
@@ -88,7 +96,144 @@ test('requests: a refusal to restore lists the versions of the note', async (t) 
   const { json } = await callTool(service, 'create_note', { title: 'a', body: 'b' });
   await callTool(service, 'update_note', { id: 1, etag: json.etag, body: 'c' });
   const refused = await callTool(service, 'restore_note', { id: 1 });
-  assert.match(refused.text, /^version must be a version of the note; the latest are 1\. /);
+  const versions =
+    /^version must be a version of the note, latest first: 1 \(replaced at 2\S+Z\)\. /;
+  assert.match(refused.text, versions);
   await callTool(service, 'restore_note', { id: 1, version: 1 });
   assert.equal((await callTool(service, 'get_note', { id: 1 })).json.body, 'b');
+});
+
+test('requests: the log has the tool of a client that has left, whatever came of it', async (t) => {
+  let calls = 0;
+  const tool = (name: string, end: () => object) => ({
+    listing: { name, annotations: {} },
+    async call(_: unknown, call: Call) {
+      calls += 1;
+      await once(call.signal(), 'abort');
+      return end();
+    },
+  });
+  const refuse = () => {
+    throw new Problem('not-found', 'There is none.');
+  };
+  const tools = [tool('writes', () => ({})), tool('refuses', refuse)];
+  const server = await startBareServer(t, [mcpRoute(tools)]);
+  for (const { listing } of tools) {
+    const body = JSON.stringify(legacy('tools/call', listing).json);
+    const headers = ['content-type: application/json'];
+    const socket = await openSocket(server);
+    const before = calls;
+    socket.write(requestText('POST /mcp', headers, body));
+    await until(() => calls > before);
+    socket.resetAndDestroy();
+    await until(() => server.outcomes.length === calls);
+  }
+  assert.deepEqual(
+    server.outcomes.map(({ status, logged }) => [status, logged]),
+    [
+      [undefined, { tool: 'writes' }],
+      [undefined, { tool: 'refuses', problem: 'not-found' }],
+    ],
+  );
+});
+
+test('requests: the metrics count calls by tool and problem', async (t) => {
+  const service = await startService(t);
+  for (const id of [1, 'x', 1]) await callTool(service, 'get_note', { id });
+  await callTool(service, 'list_tags');
+  await service.request('POST', '/mcp', legacy('tools/call', { name: 'invented' }));
+  const { text } = await service.request('GET', '/metrics');
+  const { samples = [] } = parseExposition(text).get('notes_tool_calls_total') ?? {};
+  assert.deepEqual(
+    samples.map(({ labels, value }) => [labels.tool, labels.problem, value]),
+    [
+      ['get_note', 'not-found', 2],
+      ['get_note', 'validation-failed', 1],
+      ['list_tags', '', 1],
+    ],
+  );
+});
+
+/** The advice that several rows share. */
+const GENERAL = 'Correct the arguments and call the tool again.';
+const LIST = 'Give tags as a list of names, such as ["home", "work"].';
+const EITHER = 'Give the id, which search_notes finds, or the name of the note.';
+const VERSION = 'Choose one that is listed; if there is none, tell the user.';
+const NAME = 'must be 1 to 128 letters, digits, dots, underscores and hyphens, beginning with a';
+const BY_TITLE =
+  'Only some notes have a name: find others by words of their title with search_notes';
+
+test('requests: a refusal names arguments of the tool, and what to do about each', async (t) => {
+  const service = await startService(t);
+  await callTool(service, 'create_note', { title: 'a', body: 'b' });
+  for (const [tool, args, text] of [
+    ['search_notes', { query: '*' }, `query must contain at least one word. ${GENERAL}`],
+    ['search_notes', { q: 'a' }, `q is not known. ${GENERAL}`],
+    ['search_notes', { tags: 'a' }, `tags must be an array. ${LIST}`],
+    ['search_notes', { tags: ['a', 5] }, `tags.1 must be a string. ${LIST}`],
+    ['search_notes', { tags: [''] }, `tags.0 must not be empty. ${LIST}`],
+    [
+      'search_notes',
+      { updated_after: 'today' },
+      `updated_after must be a time (RFC 3339), such as 2026-11-22T09:30:00Z. ${GENERAL}`,
+    ],
+    ['set_tags', { id: 1, tags: 'a,b' }, `tags must be an array. ${LIST}`],
+    ['set_tags', { id: 1, tags: [''] }, `tags.0 must not be empty. ${LIST}`],
+    ['set_tags', { id: 1, tags: 'null' }, `tags is required. ${LIST}`],
+    ['get_note', { id: 1e30 }, `id must be an integer. ${EITHER}`],
+    ['get_note', {}, `id is required. ${EITHER}`],
+    ['get_note', { id: 1, offset: -1 }, `offset must be at least 0. ${GENERAL}`],
+    ['get_note', { name: 'a b' }, `name ${NAME} letter or a digit. ${BY_TITLE}, and give the id.`],
+    [
+      'get_note',
+      { id: 'x', offset: -1 },
+      `id must be an integer; offset must be at least 0. ${EITHER} ${GENERAL}`,
+    ],
+    [
+      'update_note',
+      { id: 1, title: 'c' },
+      'etag is required. Give the etag that get_note returned.',
+    ],
+    [
+      'restore_note',
+      { id: 1 },
+      `version must be a version of the note, but it has none. ${VERSION}`,
+    ],
+    [
+      'restore_note',
+      { id: 2 },
+      'Note with ID 2 was not found. If you gave a version, call again without it: the note may be ' +
+        'deleted. If not, it is gone: tell the user.',
+    ],
+  ] as const) {
+    const answer = await callTool(service, tool, args);
+    assert.deepEqual([answer.isError, answer.text], [true, text]);
+  }
+});
+
+test('requests: what a write made of the tags, and what follows an offset', async (t) => {
+  const service = await startService(t);
+  const call = async (tool: string, args: object) => (await callTool(service, tool, args)).json;
+  const note = { title: 'a', body: 'b👋c' };
+  assert.deepEqual((await call('create_note', { ...note, tags: ['d'] })).tags, ['d']);
+  assert.deepEqual((await call('set_tags', { id: 1, tags: [] })).tags, []);
+  assert.deepEqual((await call('set_tags', { id: 1, tags: '["e","d"]' })).tags, ['e', 'd']);
+  for (const [offset, body] of [
+    [0, note.body],
+    [2, 'c'],
+    [9, ''],
+  ]) {
+    const part = await call('get_note', { id: 1, offset });
+    assert.deepEqual([part.body, part.characters], [body, 3]);
+  }
+  const { total } = await call('search_notes', { updated_after: '2999-01-01T00:00:00Z' });
+  assert.equal(total, 0);
+});
+
+test('requests: without history, nothing suggests what cannot work', async (t) => {
+  const service = await startService(t, { historyDays: 0 });
+  await callTool(service, 'create_note', { title: 'a', body: 'b' });
+  await callTool(service, 'delete_note', { id: 1 });
+  const { text } = await callTool(service, 'restore_note', { id: 1 });
+  assert.match(text, /If not, it is gone: tell the user\.$/);
 });

@@ -51,6 +51,7 @@ test('metrics: the text format of Prometheus, and the names', async (t) => {
     'notes_key_bytes_total',
     'notes_key_refusals_total',
     'notes_key_requests_total',
+    'notes_tool_calls_total',
     'process_cpu_seconds_total',
   ]);
   const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));

@@ -186,10 +186,11 @@ test('versions: an earlier text is listed, read and restored', async (t) => {
   for (const sent of [{ version }, { version: 99 }])
     assert.equal((await restore(sent, stale)).status, 412, 'a condition comes first');
   const { body: unknown } = await restore({ version: 99 });
+  const latest = `${version} (replaced at ${replaced_at})`;
   assert.deepEqual(unknown.errors, [
     {
       ...{ field: 'version', in: 'body', pointer: '#/version', code: 'exists' },
-      detail: `must be a version of the note; the latest are ${version}`,
+      detail: `must be a version of the note, latest first: ${latest}`,
     },
   ]);
   assert.deepEqual((await restore({ version })).body, { id: 1, title: 'a', body: 'b' });
