@@ -202,8 +202,8 @@ test('requests: a refusal names arguments of the tool, and what to do about each
     [
       'restore_note',
       { id: 2 },
-      'Note with ID 2 was not found. If you gave a version, call again without it: the note may be ' +
-        'deleted. If not, it is gone: tell the user.',
+      'Note with ID 2 was not found. If you gave a version, call again without it: the note may ' +
+        'be deleted. If not, it is gone: tell the user.',
     ],
   ] as const) {
     const answer = await callTool(service, tool, args);
