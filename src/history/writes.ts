@@ -16,13 +16,10 @@ import { TRASH, VERSIONS } from './kept.ts';
 /** Greater than all keys and times. */
 export const NO_END = Number.MAX_SAFE_INTEGER;
 
-/** Rows that are not due can precede others, if the clock was set back; so many are skipped. */
-const SKIPPED_ROWS = 256;
-
 const SENT = namedRows('sent', ['_id', '_condition', '_time', '_count']);
 const ID = '(SELECT _id FROM sent)';
 
-/** Resolves with what it has read before it writes; undefined if there is nothing to change. */
+/** Resolves with what it has read before it writes. */
 function kindOf(
   columns: Readonly<Record<string, string>>,
   from: string,
@@ -35,7 +32,8 @@ function kindOf(
     statements: { before: readStatement(SENT, columns, from), ...Object.fromEntries(statements) },
     outcomes: (_: unknown, { before = [] }: { before?: readonly Row[] }) => [before[0]],
     changes({ rows: [row] }, found) {
-      if (!found || found.count === 0) return [];
+      // Memory has nothing of what is erased.
+      if (found?.text === undefined) return [];
       // A name that memory knows may be that of a note which is restored without it.
       return [[notes.table, Number(row?.[0])], [noteNames.table]];
     },
@@ -57,14 +55,15 @@ export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH.table);
 /** Erases the versions of a note. */
 export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', notes.table);
 
-/** Erases up to `_count` of the first rows with keys up to `_id` and times up to `_time`. */
-function erasing({ table }: typeof TRASH, key: string, time: string, order: string) {
+/**
+ * Erases up to `_count` rows with keys up to `_id` and times up to `_time`, the earliest first: times
+ * can be in the future, if the clock was set back or a note was created there.
+ */
+function erasing({ table }: typeof TRASH, key: string, time: string) {
   const first = `
     SELECT ${key} AS key, ${time} AS time FROM ${table}
-    WHERE +${key} <= ${ID} ORDER BY ${order} LIMIT ${SKIPPED_ROWS} + (SELECT _count FROM sent)`;
-  const due = `
-    FROM (${first}) WHERE coalesce(time, ${NO_END}) <= (SELECT _time FROM sent)
-    LIMIT (SELECT _count FROM sent)`;
+    WHERE +${key} <= ${ID} ORDER BY ${time} NULLS LAST LIMIT (SELECT _count FROM sent)`;
+  const due = `FROM (${first}) WHERE coalesce(time, ${NO_END}) <= (SELECT _time FROM sent)`;
   return kindOf({ count: `(SELECT count(*) FROM (SELECT key ${due}))` }, 'FROM sent', {
     erase: `DELETE FROM ${table} WHERE ${key} IN (SELECT key ${due})`,
   });
@@ -72,9 +71,8 @@ function erasing({ table }: typeof TRASH, key: string, time: string, order: stri
 
 /** The steps that erase old rows. */
 export const ERASE_DUE = {
-  notes: erasing(TRASH, 'position', 'deleted_at', 'position'),
-  // A note that was created in the future has versions that are not due for a long time.
-  versions: erasing(VERSIONS, 'id', 'replaced_at', 'replaced_at NULLS LAST'),
+  notes: erasing(TRASH, 'position', 'deleted_at'),
+  versions: erasing(VERSIONS, 'id', 'replaced_at'),
 };
 
 /** Takes a note out of the trash. Resolves with its text and its tag. */
