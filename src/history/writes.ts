@@ -56,8 +56,8 @@ export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH.table);
 export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', notes.table);
 
 /**
- * Erases up to `_count` rows with keys up to `_id` and times up to `_time`, the earliest first: times
- * can be in the future, if the clock was set back or a note was created there.
+ * Erases up to `_count` rows with keys up to `_id` and times up to `_time`, the earliest first:
+ * times can be in the future, if the clock was set back or a note was created there.
  */
 function erasing({ table }: typeof TRASH, key: string, time: string) {
   const first = `
