@@ -26,7 +26,7 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
   const copy = new Copy(t);
   for (const carryOut of RECIPES) carryOut(copy);
   const build = copy.run('npm', 'run', 'build', '--silent');
-  await build.catch(({ stdout }) => assert.fail(`the copy can be built: ${stdout}`));
+  await build.catch(({ stdout, stderr }) => assert.fail(`the copy can be built: ${stdout}${stderr}`));
   const launcher = copy.path('bin/notes-server');
   const folder = temporaryFolder(t);
 

@@ -126,10 +126,11 @@ function addIncludedMember(copy: Copy): void {
 const asFolder = (text: string) =>
   text.replace(/(?<![eE]|Record)tag/g, 'folder').replace(/(?<!Record)Tag/g, 'Folder');
 
-/** Returns a part of the contract for folders, without what leads to notes. */
+/** Returns a part of the contract for folders, without the tool and what leads to notes. */
 function folderPart(json: Json): Json {
   return JSON.parse(asFolder(JSON.stringify(json)), (name, value) => {
-    if (name === 'notes_count' || name.startsWith('listNotesOf')) return undefined;
+    const isLeftOut = name === 'notes_count' || name === 'x-tool';
+    if (isLeftOut || name.startsWith('listNotesOf')) return undefined;
     return Array.isArray(value) ? value.filter((each) => each !== 'notes_count') : value;
   });
 }
