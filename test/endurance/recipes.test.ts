@@ -26,7 +26,9 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
   const copy = new Copy(t);
   for (const carryOut of RECIPES) carryOut(copy);
   const build = copy.run('npm', 'run', 'build', '--silent');
-  await build.catch(({ stdout, stderr }) => assert.fail(`the copy can be built: ${stdout}${stderr}`));
+  await build.catch(({ stdout, stderr }) =>
+    assert.fail(`the copy can be built: ${stdout}${stderr}`),
+  );
   const launcher = copy.path('bin/notes-server');
   const folder = temporaryFolder(t);
 
