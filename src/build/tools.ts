@@ -16,13 +16,10 @@ interface Declaration {
     Record<string, { to: string; as?: string; description?: string; schema: JsonObject }>
   >;
   readonly required?: readonly string[];
-  readonly requests: readonly { operation: string; when?: string; ifMissing?: JsonObject }[];
+  readonly requests: readonly { readonly operation: string }[];
   /** What to do, by the slug of a problem, the code of a violation, or the name of an argument. */
   readonly remedies?: JsonObject;
 }
-
-/** Where a request can have an argument; an offset is that in the body of the answer. */
-const PLACE = /^(?:path|query|header|body|offset)$/;
 
 /** The keywords that some clients cannot read or do not need. */
 const OMITTED = /^(?:\$ref|format|examples|x-.*)$/;
@@ -42,17 +39,8 @@ export function toolsOf(
   );
   const declared = operations.flatMap(({ tools }) => tools) as unknown as Declaration[];
   declared.sort((one, other) => one.position - other.position);
-  if (new Set(declared.map(({ position }) => position)).size < declared.length)
-    throw new Error('two tools have the same position');
   return declared.map(({ listing, required = [], ...tool }) => {
-    const names = tool.requests.flatMap(({ when = [], ifMissing = {} }) =>
-      [when, Object.keys(ifMissing)].flat(),
-    );
-    for (const name of [...names, ...Object.keys(tool.remedies ?? {})])
-      if (!(name in tool.arguments || name in remedies))
-        throw new Error(`the tool ${listing.name} has unknown ${name}`);
     const all = Object.entries(tool.arguments).map(([name, { to, as = name, ...argument }]) => {
-      if (!PLACE.test(to)) throw new Error(`the tool ${listing.name} has unknown ${to}`);
       const schema = plain(merge, argument.schema);
       const { type, default: usual, pattern, description: rule } = schema;
       return {

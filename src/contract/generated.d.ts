@@ -99,7 +99,7 @@ export interface OperationTool {
 /** In the order in which clients list them. */
 export const tools: readonly OperationTool[];
 
-/** What assistants are told of the service, and how many code points of a body they get at once. */
+/** The instructions for assistants, and the most code points of a body that one answer has. */
 export const TOOL_HELP: { readonly instructions: string; readonly characters: number };
 
 /** In the order of the contract. */

@@ -1,16 +1,22 @@
 // The tools for assistants are made of operations of the contract, and all clients can read them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toolsOf } from '../../src/build/tools.ts';
 import { operations, TOOL_HELP, tools } from '../../src/contract/generated.js';
 import { at, contract } from '../support/contract.ts';
 
 interface Declared {
+  readonly position: number;
   readonly listing: { readonly name: string };
   readonly arguments: Readonly<Record<string, { readonly as?: string; readonly to: string }>>;
   readonly required?: readonly string[];
-  readonly requests: readonly { readonly operation: string; readonly query?: string }[];
+  readonly requests: readonly {
+    readonly operation: string;
+    readonly query?: string;
+    readonly when?: string;
+    readonly ifMissing?: object;
+  }[];
   readonly omits: readonly string[];
+  readonly remedies?: object;
 }
 
 interface Item {
@@ -107,27 +113,22 @@ test('tools: each stands at an operation that it requests, and requires what tha
   }
 });
 
-test('tools: the build refuses names that stand for nothing', () => {
-  const tool = {
-    position: 1,
-    listing: { name: 'a' },
-    arguments: { b: { to: 'body', schema: { type: 'string' } } },
-    requests: [{ when: 'b', operation: 'c' }],
-    remedies: { b: '', 'not-found': '' },
-  };
-  const build = (...tools: object[]) => {
-    const post = { operationId: 'c', 'x-tool': tools } as never;
-    return toolsOf({ '/c': { post } }, { 'not-found': '' }, (schema) => schema, String);
-  };
-  assert.equal(build(tool, { ...tool, position: 2 }).length, 2);
-  assert.throws(() => build(tool, tool), /two tools have the same position/);
-  for (const change of [
-    { arguments: { b: { to: 'x', schema: {} } } },
-    { requests: [{ when: 'x', operation: 'c' }] },
-    { requests: [{ operation: 'c', ifMissing: { x: 1 } }] },
-    { remedies: { x: '' } },
-  ])
-    assert.throws(() => build({ ...tool, ...change }), /the tool a has unknown x/);
+test('tools: no declaration has a name that stands for nothing', () => {
+  const places = new Set(['path', 'query', 'header', 'body', 'offset']);
+  const common = Object.keys(Object(at('/components/x-tools/remedies')));
+  for (const { listing, arguments: taken, requests, remedies = {} } of declared) {
+    const names = Object.keys(taken);
+    for (const { to } of Object.values(taken)) assert.ok(places.has(to), `${listing.name}: ${to}`);
+    const used = requests.flatMap(({ when = [], ifMissing = {} }) => [
+      ...[when].flat(),
+      ...Object.keys(ifMissing),
+    ]);
+    for (const name of used) assert.ok(names.includes(name), `${listing.name}: ${name}`);
+    for (const name of Object.keys(remedies))
+      assert.ok([...names, ...common].includes(name), `${listing.name}: ${name}`);
+  }
+  const positions = declared.map(({ position }) => position);
+  assert.equal(new Set(positions).size, positions.length, 'two tools have the same position');
 });
 
 test('tools: all clients can read the list', () => {

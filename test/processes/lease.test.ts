@@ -1,4 +1,4 @@
-// The write lease: who holds it, who waits for it, and what happens when a holder ends. The tests
+// The write lease: its holder, the processes that wait for it, and the end of a holder. The tests
 // start no processes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

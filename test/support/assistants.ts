@@ -43,7 +43,7 @@ export interface ToolAnswer {
   readonly json: any;
 }
 
-/** Calls a tool of `service`; rejects if the answer is none of a tool. */
+/** Calls a tool of `service`; rejects if the answer is not the result of a tool. */
 export async function callTool(
   service: Pick<Service, 'request'>,
   name: string,
