@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { Marked, Renderer, type Tokens } from 'marked';
-import { GUIDES, type Guide, renderGuideList } from './guides.ts';
+import { GUIDES, type Guide, renderGuideMenu } from './guides.ts';
 import { escapeHtml, renderPage } from './page.ts';
 
 const ROOT = '../../';
@@ -61,19 +61,18 @@ export function renderGuide(guide: Guide, markdown: string): string {
     head: `<meta name="description" content="${escapeHtml(guide.description)}">
 <link rel="stylesheet" href="${ROOT}docs/guide.css">
 `,
-    main: `<p class="above soft">Guide</p>
-<article class="guide">
-${article}</article>
-<nav aria-labelledby="all-guides">
-<h2 id="all-guides">All guides</h2>
-${renderGuideList(ROOT, guide)}
-</nav>`,
+    side: `<nav class="side" aria-label="Guides">
+${renderGuideMenu(ROOT, guide)}
+</nav>
+`,
+    main: `<article class="guide">
+${article}</article>`,
   });
 }
 
 class GuideRenderer extends Renderer {
   /** The ids on the page, including those of its frame. */
-  readonly #ids = new Set(['main', 'all-guides']);
+  readonly #ids = new Set(['main']);
 
   override heading({ tokens, depth, text }: Tokens.Heading): string {
     const id = idOf(text);

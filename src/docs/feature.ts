@@ -6,7 +6,7 @@ import type { Feature } from '../feature.ts';
 import { type Bases, basePath } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
-import { GUIDES } from './guides.ts';
+import { GUIDES, renderGuidesPage } from './guides.ts';
 import { renderLanding } from './landing.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from './page.ts';
 import { problemRoutes } from './problems.ts';
@@ -58,6 +58,8 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
     const contract = contractAt(text, bases);
     const html = compress(renderDocsPage(contract, bases, requiresKey));
     const servePage = createAssetServer(html, [...PAGE_HEADERS, ...REVALIDATE]);
+    const guidesHtml = compress(renderGuidesPage());
+    const serveGuides = createAssetServer(guidesHtml, [...PAGE_HEADERS, ...REVALIDATE]);
     const json = ['content-type', 'application/json', ...REVALIDATE];
     const serveContract = createAssetServer(compress(contract), json);
     const headers = ['location', `${basePath(bases)}/docs`];
@@ -70,6 +72,7 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
         if (!serve) throw new Problem('not-found', 'The documentation has no such file.');
         return serve(call.headers);
       }),
+      endpoint('GET', '/docs/guides', ({ call }) => serveGuides(call.headers)),
       endpoint<{ guide: string }>('GET', '/docs/guides/{guide}', ({ parameters, call }) => {
         const serve = guides.get(`${parameters.guide}.html`);
         if (!serve) throw new Problem('not-found', 'There is no such guide.');

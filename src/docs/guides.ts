@@ -1,45 +1,92 @@
 // The list of the guides, and its HTML. Their texts are in guides/*.md.
-import { escapeHtml } from './page.ts';
+import { escapeHtml, renderPage } from './page.ts';
 
 /** A guide: its text is guides/{name}.md, its page /docs/guides/{name}. */
 export type Guide = Readonly<Record<'name' | 'title' | 'description', string>>;
 
-const DESCRIPTIONS = {
-  scripting: 'Notes from curl, an editor, cron and other programs.',
-  assistants: 'Notes as tools of Claude, Cursor, VS Code and others.',
-  options: 'Every option of the command, and its rules.',
-  access: 'Keys, rate limits, proxies and browsers.',
-  data: 'What requests contain, and when a write is safe.',
-  'safe-writes': 'Lost updates, retries, patches, many records at once.',
-  'finding-notes': 'Tags on notes, order, pages, filters, search.',
-  undoing: 'The trash, earlier texts, and how to erase both.',
-  'following-changes': 'What has changed since you last looked.',
-  problems: 'Every error response, and what to do.',
-  backups: 'Backup, restore, export and import.',
-  operation: 'Health, stopping, log, limits, overload.',
-  metrics: 'What /metrics reports, and how to read it.',
-  deployment: 'As a systemd service or container.',
-  processes: 'When to run several processes.',
-  cluster: 'Data on several machines, with rqlite.',
-  threads: 'Six demonstrations of threads at work.',
-  'testing-clients': 'The service in your tests.',
-  changing: 'Recipes: a field, a filter, an operation, an option.',
-  benchmarks: 'The speed, compared with others.',
-  releasing: 'Tests, dependencies, release steps.',
+/** The name, the title and the description of each guide, by group. */
+const ROWS: Readonly<Record<string, readonly (readonly [string, string, string])[]>> = {
+  'To use it': [
+    ['scripting', 'Scripting notes', 'Notes from curl, an editor, cron and other programs.'],
+    ['finding-notes', 'Finding notes', 'Tags on notes, order, pages, filters, search.'],
+    ['assistants', 'Assistants', 'Notes as tools of Claude, Cursor, VS Code and others.'],
+    ['data', 'Data', 'What requests contain, and when a write is safe.'],
+    ['safe-writes', 'Safe writes', 'Lost updates, retries, patches, many records at once.'],
+    ['undoing', 'Undoing', 'The trash, earlier texts, and how to erase both.'],
+    ['following-changes', 'Following changes', 'What has changed since you last looked.'],
+    ['problems', 'Problems', 'Every error response, and what to do.'],
+    ['testing-clients', 'Testing clients', 'The service in your tests.'],
+    ['threads', 'Threads', 'Six demonstrations of threads at work.'],
+  ],
+  'To operate it': [
+    ['deployment', 'Deployment', 'As a systemd service or container.'],
+    ['options', 'Options', 'Every option of the command, and its rules.'],
+    ['access', 'Access', 'Keys, rate limits, proxies and browsers.'],
+    ['operation', 'Operation', 'Health, stopping, log, limits, overload.'],
+    ['metrics', 'Metrics', 'What /metrics reports, and how to read it.'],
+    ['backups', 'Backups', 'Backup, restore, export and import.'],
+    ['processes', 'Processes', 'When to run several processes.'],
+    ['cluster', 'Cluster', 'Data on several machines, with rqlite.'],
+  ],
+  'To change it': [
+    ['changing', 'Changing', 'Recipes: a field, a filter, an operation, an option.'],
+    ['benchmarks', 'Benchmarks', 'The speed, compared with others.'],
+    ['releasing', 'Releasing', 'Tests, dependencies, release steps.'],
+  ],
 };
 
-/** All guides, in reading order. The title is the name in words. */
-export const GUIDES: readonly Guide[] = Object.entries(DESCRIPTIONS).map(([name, description]) => {
-  const words = name.replaceAll('-', ' ');
-  return { name, title: words.charAt(0).toUpperCase() + words.slice(1), description };
-});
-
-/** Returns links to all guides as HTML. `root` is as for pages; `current` is the guide shown. */
-export function renderGuideList(root: string, current?: Guide): string {
-  const items = GUIDES.map((guide) => {
-    const here = guide === current ? ' aria-current="page"' : '';
-    const link = `<a href="${root}docs/guides/${guide.name}"${here}>${escapeHtml(guide.title)}</a>`;
-    return `<li>${link} <span class="soft">${escapeHtml(guide.description)}</span></li>`;
+/** The guides by group, in reading order. */
+export const GROUPS: readonly { readonly name: string; readonly guides: readonly Guide[] }[] =
+  Object.entries(ROWS).map(([name, rows]) => {
+    const guides = rows.map(([name, title, description]) => ({ name, title, description }));
+    return { name, guides };
   });
-  return `<ul class="guide-list">\n${items.join('\n')}\n</ul>`;
+
+/** All guides, in reading order. */
+export const GUIDES: readonly Guide[] = GROUPS.flatMap(({ guides }) => guides);
+
+/**
+ * Returns links to all guides as HTML, with a heading of this level for each group. `root` is as for
+ * pages.
+ */
+export function renderGuideList(root: string, level: 2 | 3): string {
+  const groups = GROUPS.map(({ name, guides }) => {
+    const items = guides.map((guide) => {
+      const description = `<span class="soft">${escapeHtml(guide.description)}</span>`;
+      return `<li>${renderLink(root, guide)} ${description}</li>`;
+    });
+    const list = `<ul class="guide-list">\n${items.join('\n')}\n</ul>`;
+    return `<h${level} class="group">${name}</h${level}>\n${list}`;
+  });
+  return groups.join('\n');
+}
+
+/** Returns links to all guides as HTML, folded on a narrow screen; `current` is the guide shown. */
+export function renderGuideMenu(root: string, current: Guide): string {
+  const groups = GROUPS.map(({ name, guides }) => {
+    const items = guides.map((guide) => `<li>${renderLink(root, guide, current)}</li>`);
+    return `<li>${name}\n<ul>\n${items.join('\n')}\n</ul>\n</li>`;
+  });
+  return `<details>
+<summary>All guides</summary>
+<ul>
+${groups.join('\n')}
+</ul>
+</details>`;
+}
+
+/** Returns the page that lists all guides, as HTML. */
+export function renderGuidesPage(): string {
+  const root = '../';
+  return renderPage({
+    title: 'Guides - notes-server',
+    root,
+    main: `<h1>Guides</h1>
+${renderGuideList(root, 2)}`,
+  });
+}
+
+function renderLink(root: string, guide: Guide, current?: Guide): string {
+  const here = guide === current ? ' aria-current="page"' : '';
+  return `<a href="${root}docs/guides/${guide.name}"${here}>${escapeHtml(guide.title)}</a>`;
 }

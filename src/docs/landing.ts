@@ -36,7 +36,7 @@ ${samples.map((sample) => `<pre><code>${sample}</code></pre>`).join('\n')}
 </section>
 <section id="guides" aria-labelledby="guides-title">
 <h2 id="guides-title">Guides</h2>
-${renderGuideList('')}
+${renderGuideList('', 3)}
 </section>
 <section id="problems" aria-labelledby="problems-title">
 <h2 id="problems-title">Problems</h2>

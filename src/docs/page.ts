@@ -18,11 +18,13 @@ interface PageParts {
   /** The relative URL of the base of the service, such as `../`. */
   readonly root: string;
   readonly head?: string;
+  /** What stands beside the main part, before it in the order of reading. */
+  readonly side?: string;
   readonly main: string;
 }
 
-/** Returns the HTML of a page with HTML in its head and its main part. Only `title` is escaped. */
-export function renderPage({ title, root, head = '', main }: PageParts): string {
+/** Returns the HTML of a page with HTML in its parts. Only `title` is escaped. */
+export function renderPage({ title, root, head = '', side = '', main }: PageParts): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -41,13 +43,13 @@ ${head}</head>
 alt="" width="28" height="28">notes-server</a>
 <nav aria-label="Documentation">
 <a href="${root}docs#operations">Operations</a>
-<a href="${root}docs#guides">Guides</a>
+<a href="${root}docs/guides">Guides</a>
 <a href="${root}docs#problems">Problems</a>
 <a href="${root}openapi.json">OpenAPI</a>
 </nav>
 </div>
 </header>
-<main id="main" class="frame" tabindex="-1">
+${side}<main id="main" class="frame" tabindex="-1">
 ${main}
 </main>
 </body>

@@ -12,7 +12,7 @@ import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 
 const SLUGS = Object.keys(PROBLEM_STATUS);
-const GUIDE_PAGES = GUIDES.map(({ name }) => `/docs/guides/${name}`);
+const GUIDE_PAGES = ['/docs/guides', ...GUIDES.map(({ name }) => `/docs/guides/${name}`)];
 const HTML = 'text/html; charset=utf-8';
 const [CSS, SCRIPT] = ['text/css; charset=utf-8', 'text/javascript; charset=utf-8'];
 
@@ -78,7 +78,7 @@ test('docs: unknown files and problem types are 404', async () => {
   for (const path of [
     ...['/docs/nothing.js', '/docs/', '/docs/page.css/', '/docs/PAGE.CSS', '/docs/page.css.br'],
     ...['/docs/../options.js', '/docs/..%2f..%2foptions.js', '/docs/%2e%2e', '/docs/page.css%00'],
-    ...['/docs/__proto__', '/docs/constructor', '/docs/guides', '/openapi.json/'],
+    ...['/docs/__proto__', '/docs/constructor', '/openapi.json/'],
     ...['/problems/', '/problems/nothing', '/problems/Not-Found', '/problems/__proto__'],
     '/problems/toString',
   ]) {

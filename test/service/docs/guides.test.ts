@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { renderGuide } from '../../../src/docs/build.ts';
-import { GUIDES } from '../../../src/docs/guides.ts';
+import { GROUPS, GUIDES } from '../../../src/docs/guides.ts';
 import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
 import { root } from '../../support/sources.ts';
@@ -62,31 +62,58 @@ test('guides: pages with the title and headings', async () => {
   }
 });
 
-test('guides: the docs page and each guide list all of them', async () => {
-  for (const [path, current] of [
-    ['/docs', undefined],
-    ...NAMES.map((name) => [`/docs/guides/${name}`, name] as const),
-  ] as const) {
+/** The groups of guides as a page shows them: the name of each, and the guides to which it links. */
+function groupsIn(html: string, path: string, group: RegExp) {
+  const parts = [...html.matchAll(group)];
+  return parts.map(([, name, list = '']) => {
+    const paths = referencesIn(list, path).map(({ pathname }) => pathname);
+    return { name, guides: paths.map((each) => each.replace('/docs/guides/', '')) };
+  });
+}
+
+const WANTED = GROUPS.map(({ name, guides }) => ({ name, guides: guides.map(({ name }) => name) }));
+
+test('guides: two pages list them in groups, with a line each', async () => {
+  for (const path of ['/docs', '/docs/guides']) {
     const { text } = await service.request('GET', path);
-    const [, list = ''] = /<ul class="guide-list">\n(.*?)<\/ul>/s.exec(text) ?? [];
-    const listed = referencesIn(list, path).map(({ pathname }) => pathname);
-    assert.deepEqual(
-      listed,
-      NAMES.map((name) => `/docs/guides/${name}`),
-      path,
-    );
-    const marked = [...list.matchAll(/guides\/([\w-]+)" aria-current="page"/g)].map(
-      ([, name]) => name,
-    );
-    assert.deepEqual(marked, current === undefined ? [] : [current], path);
+    const list = /<h[23] class="group">([\w ]*)<\/h[23]>\n<ul class="guide-list">\n(.*?)<\/ul>/gs;
+    assert.deepEqual(groupsIn(text, path, list), WANTED, path);
+    for (const { description } of GUIDES) assert.ok(shownBy(text).includes(description), path);
   }
+});
+
+test('guides: each has all of them at its side, and marks itself', async () => {
+  for (const name of NAMES) {
+    const path = `/docs/guides/${name}`;
+    const { text } = await service.request('GET', path);
+    const [side = ''] = /<nav class="side".*?<\/nav>/s.exec(text) ?? [];
+    assert.deepEqual(groupsIn(side, path, /<li>([\w ]*)\n<ul>\n(.*?)<\/ul>/gs), WANTED, path);
+    const marked = [...side.matchAll(/guides\/([\w-]+)" aria-current="page"/g)];
+    assert.deepEqual(
+      marked.map(([, current]) => current),
+      [name],
+    );
+  }
+});
+
+test('guides: the README has them in the same groups and order', () => {
+  const readme = readFileSync(new URL('README.md', root), 'utf8');
+  const groups = [...readme.matchAll(/^- (To \w+ it): ((?:.|\n )*)/gm)];
+  const listed = groups.map(([, name, links = '']) => {
+    const guides = links.matchAll(/\[([\w\s]*)\]\(src\/docs\/guides\/([\w-]+)\.md\)/g);
+    return { name, guides: [...guides].map(([, title, guide]) => [title, guide]) };
+  });
+  const wanted = GROUPS.map(({ name, guides }) => {
+    return { name, guides: guides.map(({ title, name }) => [title, name]) };
+  });
+  assert.deepEqual(listed, wanted);
 });
 
 test('guides: links on all pages lead to pages and headings', async () => {
   const targets = new Map<string, Answer>();
   const found = new Set<string>();
   const guides = NAMES.map((name) => `/docs/guides/${name}`);
-  for (const path of ['/docs', '/problems', '/problems/not-found', ...guides]) {
+  for (const path of ['/docs', '/docs/guides', '/problems', '/problems/not-found', ...guides]) {
     const { text } = await service.request('GET', path);
     for (const { pathname, hash } of referencesIn(text, path)) {
       const target = targets.get(pathname) ?? (await service.request('GET', pathname));
