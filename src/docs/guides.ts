@@ -45,10 +45,7 @@ export const GROUPS: readonly { readonly name: string; readonly guides: readonly
 /** All guides, in reading order. */
 export const GUIDES: readonly Guide[] = GROUPS.flatMap(({ guides }) => guides);
 
-/**
- * Returns links to all guides as HTML, with a heading of this level for each group. `root` is as for
- * pages.
- */
+/** Returns links to all guides as HTML, each group with a heading of this level. */
 export function renderGuideList(root: string, level: 2 | 3): string {
   const groups = GROUPS.map(({ name, guides }) => {
     const items = guides.map((guide) => {

@@ -62,7 +62,7 @@ test('guides: pages with the title and headings', async () => {
   }
 });
 
-/** The groups of guides as a page shows them: the name of each, and the guides to which it links. */
+/** The groups of guides as a page shows them: the name of each, and the guides that it links. */
 function groupsIn(html: string, path: string, group: RegExp) {
   const parts = [...html.matchAll(group)];
   return parts.map(([, name, list = '']) => {
