@@ -306,7 +306,9 @@ test('documents: relative links lead to files and headings', () => {
 
 /** Returns the fragments that lead to the headings of a text. */
 function headingsOf(text: string): string[] {
-  const titles = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title.toLowerCase());
+  // A line of code may begin with #, too.
+  const prose = text.replace(/^ *```.*?^ *```$/gms, '');
+  const titles = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title.toLowerCase());
   return titles.map((title) => title.replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-'));
 }
 
