@@ -53,7 +53,7 @@ export function renderGuideList(root: string, level: 2 | 3): string {
       return `<li>${renderLink(root, guide)} ${description}</li>`;
     });
     const list = `<ul class="guide-list">\n${items.join('\n')}\n</ul>`;
-    return `<h${level} class="group">${name}</h${level}>\n${list}`;
+    return `<h${level}>${name}</h${level}>\n${list}`;
   });
   return groups.join('\n');
 }
@@ -62,7 +62,7 @@ export function renderGuideList(root: string, level: 2 | 3): string {
 export function renderGuideMenu(root: string, current: Guide): string {
   const groups = GROUPS.map(({ name, guides }) => {
     const items = guides.map((guide) => `<li>${renderLink(root, guide, current)}</li>`);
-    return `<li>${name}\n<ul>\n${items.join('\n')}\n</ul>\n</li>`;
+    return `<li><b>${name}</b>\n<ul>\n${items.join('\n')}\n</ul>\n</li>`;
   });
   return `<details>
 <summary>All guides</summary>

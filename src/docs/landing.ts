@@ -3,7 +3,7 @@ import { problems } from '../contract/generated.js';
 import type { ProblemSlug } from '../http/problem.ts';
 import { RESOURCE_NAMES } from '../resources/resources.ts';
 import { renderGuideList } from './guides.ts';
-import { escapeHtml } from './page.ts';
+import { COPY_BUTTON, COPY_STATUS, escapeHtml } from './page.ts';
 import { SAMPLES } from './samples.ts';
 
 /** Returns the HTML of the content of /docs. `baseUrl` has no trailing slash. */
@@ -17,10 +17,9 @@ stored. Six demonstrations run threads that coordinate through shared memory.</p
 <h2 id="first-call">Create your first note</h2>
 <div class="command">
 <pre><code>${curl}</code></pre>
-<button type="button" class="copy"
-hidden>Copy<span class="visually-hidden"> the command</span></button>
+${COPY_BUTTON}
 </div>
-<p class="copy-status soft" role="status"></p>
+${COPY_STATUS}
 <details>
 <summary>The same in JavaScript and Python</summary>
 ${samples.map((sample) => `<pre><code>${sample}</code></pre>`).join('\n')}

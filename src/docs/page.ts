@@ -13,6 +13,13 @@ export const SECURITY_HEADERS = [
 /** The headers of every page, flat as well. */
 export const PAGE_HEADERS = ['content-type', 'text/html; charset=utf-8', ...SECURITY_HEADERS];
 
+/** The button that copies the code before it in the same element, with copy.js. */
+export const COPY_BUTTON = `<button type="button" class="copy"
+hidden>Copy<span class="visually-hidden"> the command</span></button>`;
+
+/** Where copy.js says that it has copied; each page with a button has one. */
+export const COPY_STATUS = '<p class="copy-status soft" role="status"></p>';
+
 interface PageParts {
   readonly title: string;
   /** The relative URL of the base of the service, such as `../`. */

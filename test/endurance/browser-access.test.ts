@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
+import { GUIDES } from '../../src/docs/guides.ts';
 import { execute, type Opened, open, skip, unfold } from '../support/browser.ts';
 import { contract } from '../support/contract.ts';
 import { temporaryFolder } from '../support/engine.ts';
@@ -141,6 +142,16 @@ for (const path of ['', '/not-found', '/validation-failed', '/nothing']) {
     if (isUnknown) await page.waitForURL('**/problems/not-found');
   });
 }
+
+test('guides: axe finds nothing on any of them', { skip }, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs/guides`);
+  await assertAccessible(page, 'list');
+  for (const { name } of GUIDES) {
+    await page.goto(`${service.url}/docs/guides/${name}`);
+    await assertAccessible(page, name);
+  }
+  assert.deepEqual(faults, []);
+});
 
 test('docs page: the keyboard leads to an operation and its answer', { skip }, async (t) => {
   const { page, faults } = await open(t, `${service.url}/docs`);

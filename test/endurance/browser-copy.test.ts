@@ -2,13 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { open, skip } from '../support/browser.ts';
+import { NO_CLIPBOARD, open, pasted, skip } from '../support/browser.ts';
 import { startService } from '../support/service.ts';
 
 const service = await startService({ after });
-
-/** As on a page that came over http from another machine. */
-const NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: undefined });";
 
 /** Gives the page a description without operations, which it shows much more quickly. */
 const withoutOperations = (page: Page) =>
@@ -21,13 +18,6 @@ const withoutOperations = (page: Page) =>
       },
     }),
   );
-
-async function pasted(page: Page): Promise<string> {
-  await page.evaluate("document.querySelector('main').append(document.createElement('textarea'))");
-  const field = page.locator('main > textarea');
-  await field.press('Control+V');
-  return field.inputValue();
-}
 
 test('docs page: the keyboard reaches the button that copies', { skip }, async (t) => {
   const { page, faults } = await open(t, `${service.url}/docs`, undefined, withoutOperations);

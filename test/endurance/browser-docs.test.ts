@@ -311,5 +311,7 @@ test('docs page: works below a path, behind a proxy', { skip }, async (t) => {
   const { url, text } = await execute(await unfold(page, 'Health', 'getHealth'));
   assert.equal(url, `${baseUrl}/health`);
   assert.deepEqual(JSON.parse(text ?? ''), { status: 'ok', db: 'ok' });
+  await page.goto(`${baseUrl}/docs/guides/undoing`);
+  await page.locator('.base-url', { hasText: baseUrl }).first().waitFor();
   assert.deepEqual(faults, []);
 });

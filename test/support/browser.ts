@@ -81,6 +81,17 @@ export async function open(
   return { page, faults };
 }
 
+/** A script that takes the clipboard away, as on a page that came over http from elsewhere. */
+export const NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', { value: undefined });";
+
+/** Pastes what has been copied into the page, and returns it. */
+export async function pasted(page: Page): Promise<string> {
+  await page.evaluate("document.querySelector('main').append(document.createElement('textarea'))");
+  const field = page.locator('main > textarea');
+  await field.press('Control+V');
+  return field.inputValue();
+}
+
 /** Unfolds an operation of the docs page and returns its block. */
 export async function unfold(page: Page, tag: string, operationId: string): Promise<Locator> {
   const block = page.locator(`#operations-${tag}-${operationId}`);

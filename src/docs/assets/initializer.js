@@ -1,7 +1,7 @@
 // Starts the scripts of the docs page: Swagger UI with this server's own description, and the copy
 // button.
 import { adjustments } from './adjustments.js';
-import { makeCopyable } from './copy.js';
+import './copy.js';
 import { keyState } from './key.js';
 import { requests } from './requests.js';
 
@@ -38,7 +38,6 @@ function prepare(spec) {
   return spec;
 }
 
-makeCopyable(base);
 fetch('openapi.json')
   .then((response) => response.json())
   .then((spec) => {

@@ -2,14 +2,18 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { renderGuide } from '../../../src/docs/build.ts';
+import { problems } from '../../../src/contract/generated.js';
+import { renderGuide } from '../../../src/docs/guide-page.ts';
 import { GROUPS, GUIDES } from '../../../src/docs/guides.ts';
+import { contract } from '../../support/contract.ts';
 import type { Answer } from '../../support/http.ts';
 import { startService } from '../../support/service.ts';
-import { root } from '../../support/sources.ts';
+import { root, sources } from '../../support/sources.ts';
 
 const FOLDER = new URL('src/docs/guides/', root);
 const NAMES = GUIDES.map(({ name }) => name);
+
+const COPY_SCRIPT = '<script src="../../docs/copy.js" type="module"></script>';
 
 const service = await startService({ after });
 
@@ -58,7 +62,8 @@ test('guides: pages with the title and headings', async () => {
       shownBy(inner),
     );
     assert.deepEqual(shown, headings, name);
-    assert.doesNotMatch(text, /<script|style=|\son\w+=/, name);
+    assert.deepEqual(text.match(/<script.*/g), [COPY_SCRIPT], name);
+    assert.doesNotMatch(text, /style=|\son\w+=/, name);
   }
 });
 
@@ -76,7 +81,7 @@ const WANTED = GROUPS.map(({ name, guides }) => ({ name, guides: guides.map(({ n
 test('guides: two pages list them in groups, with a line each', async () => {
   for (const path of ['/docs', '/docs/guides']) {
     const { text } = await service.request('GET', path);
-    const list = /<h[23] class="group">([\w ]*)<\/h[23]>\n<ul class="guide-list">\n(.*?)<\/ul>/gs;
+    const list = /<h[23]>([\w ]*)<\/h[23]>\n<ul class="guide-list">\n(.*?)<\/ul>/gs;
     assert.deepEqual(groupsIn(text, path, list), WANTED, path);
     for (const { description } of GUIDES) assert.ok(shownBy(text).includes(description), path);
   }
@@ -87,7 +92,7 @@ test('guides: each has all of them at its side, and marks itself', async () => {
     const path = `/docs/guides/${name}`;
     const { text } = await service.request('GET', path);
     const [side = ''] = /<nav class="side".*?<\/nav>/s.exec(text) ?? [];
-    assert.deepEqual(groupsIn(side, path, /<li>([\w ]*)\n<ul>\n(.*?)<\/ul>/gs), WANTED, path);
+    assert.deepEqual(groupsIn(side, path, /<li><b>(.*?)<\/b>\n<ul>\n(.*?)<\/ul>/gs), WANTED, path);
     const marked = [...side.matchAll(/guides\/([\w-]+)" aria-current="page"/g)];
     assert.deepEqual(
       marked.map(([, current]) => current),
@@ -109,13 +114,87 @@ test('guides: the README has them in the same groups and order', () => {
   assert.deepEqual(listed, wanted);
 });
 
-test('guides: links on all pages lead to pages and headings', async () => {
+/** Returns the page of a guide, the texts of its sections, and its blocks of code. */
+async function pageOf(name: string) {
+  const { text } = await service.request('GET', `/docs/guides/${name}`);
+  const blocks = markdownOf(name).matchAll(/^( *)```(\w*)\n(.*?)\n *```$/gms);
+  return {
+    html: text,
+    sections: [...text.matchAll(/<h2 id="([^"]+)">(.*)<\/h2>/g)],
+    blocks: [...blocks].map(([, indent = '', language, code = '']) => {
+      return { language, code: code.replaceAll(`\n${indent}`, '\n').slice(indent.length) };
+    }),
+  };
+}
+
+test('guides: headings link to themselves, and the longer guides have contents', async () => {
+  for (const name of NAMES) {
+    const { html, sections } = await pageOf(name);
+    for (const [, id, inner = ''] of html.matchAll(/<h[2-6] id="([^"]+)">(.*)<\/h/g))
+      assert.match(inner, new RegExp(`^<a href="#${id}">.*</a>$`), name);
+    const [, contents = ''] = /<ul class="contents">\n(.*?)<\/ul>\n<\/nav>/s.exec(html) ?? [];
+    const wanted = sections.map(([, , link]) => `<li>${link}</li>\n`);
+    assert.equal(contents, wanted.length < 4 ? '' : wanted.join(''), name);
+  }
+});
+
+test('guides: each leads to the previous and the next', async () => {
+  for (const [index, name] of NAMES.entries()) {
+    const { html } = await pageOf(name);
+    const [nav = ''] = /<nav class="neighbours".*?<\/nav>/s.exec(html) ?? [];
+    const links = [...nav.matchAll(/<a rel="(.*?)" href="(.*?)">(.*?)<\/a>/g)].map(
+      ([, ...all]) => all,
+    );
+    const wanted = [
+      ['prev', 'Previous', GUIDES[index - 1]],
+      ['next', 'Next', GUIDES[index + 1]],
+    ] as const;
+    const there = wanted.flatMap(([rel, label, guide]) =>
+      guide ? [[rel, guide.name, `${label}: ${guide.title}`]] : [],
+    );
+    assert.deepEqual(links, there, name);
+  }
+});
+
+test('guides: code is shown as it is written, with colours and the commands marked', async () => {
+  for (const name of NAMES) {
+    const { html, blocks } = await pageOf(name);
+    const shown = [...html.matchAll(/<pre([^>]*)><code>(.*?)<\/code><\/pre>(\n<button)?/gs)];
+    assert.deepEqual(
+      shown.map(([, , code = '']) => shownBy(code)),
+      blocks.map(({ code }) => code),
+      name,
+    );
+    for (const [index, { language, code }] of blocks.entries()) {
+      const [, attributes = '', inner = '', button] = shown[index] ?? [];
+      const isText = language === 'text' || language === '';
+      assert.equal(attributes, isText ? ' class="scrolling" tabindex="0"' : '', name);
+      assert.equal(button === undefined, isText, name);
+      const typed = inner.split('\n').filter((line) => line.includes('<span class="typed">'));
+      const commands = language === 'console' ? code.match(/^\$ .*/gm) : [];
+      assert.deepEqual(typed.map(shownBy), commands, name);
+    }
+    const languages = new Set(blocks.map(({ language }) => language));
+    for (const language of languages) {
+      const colours = shown.filter((_, index) => blocks[index]?.language === language).join('');
+      const isColoured = /<span class="(?:comment|string|option|keyword)">/.test(colours);
+      assert.equal(isColoured, language !== 'text', `${name}: ${language}`);
+    }
+  }
+});
+
+test('guides: links on all pages and in the code lead to pages and headings', async () => {
   const targets = new Map<string, Answer>();
   const found = new Set<string>();
-  const guides = NAMES.map((name) => `/docs/guides/${name}`);
-  for (const path of ['/docs', '/docs/guides', '/problems', '/problems/not-found', ...guides]) {
+  const problemPages = problems.map(({ slug }) => `/problems/${slug}`);
+  const paths = ['/docs', '/docs/guides', ...NAMES.map((name) => `/docs/guides/${name}`)];
+  const links = new Map<string, URL[]>([['the code', linksInCode()]]);
+  for (const path of [...paths, '/problems', ...problemPages]) {
     const { text } = await service.request('GET', path);
-    for (const { pathname, hash } of referencesIn(text, path)) {
+    links.set(path, referencesIn(text, path));
+  }
+  for (const [path, urls] of links) {
+    for (const { pathname, hash } of urls) {
       const target = targets.get(pathname) ?? (await service.request('GET', pathname));
       targets.set(pathname, target);
       assert.equal(target.status, 200, `${path}: ${pathname}`);
@@ -126,6 +205,14 @@ test('guides: links on all pages lead to pages and headings', async () => {
   }
   assert.ok(found.has('/docs/guides/cluster#move-the-data'), 'links from one guide into another');
 });
+
+/** Returns the URLs of guides in the contract and in what the service says. */
+function linksInCode(): URL[] {
+  const texts = [JSON.stringify(contract), ...sources.flatMap(({ lines }) => lines)];
+  const found = texts.flatMap((text) => text.match(/\/docs\/guides\/[a-z][\w#-]*/g) ?? []);
+  assert.ok(found.length > 2);
+  return found.map((link) => new URL(link, service.url));
+}
 
 test('guides: an unknown one is 404', async () => {
   const names = 'nothing Options options.md options.html options/ __proto__ ..%2fpage.css'.split(
@@ -148,9 +235,9 @@ test('guides: the build escapes raw HTML, links guides and drops links to other 
   );
   assert.ok(page.includes('<p><a href="access#keys">A</a>, B, <a href="https://x.org/">C</a></p>'));
   assert.ok(page.includes('content="&#34;&#60;i&#62;&#34;"'));
-  assert.ok(page.includes('A &#60;b&#62;word&#60;/b&#62; and <code>&lt;i&gt;</code>.'));
+  assert.ok(page.includes('A &#60;b&#62;word&#60;/b&#62; and <code>&#60;i&#62;</code>.'));
   assert.ok(page.includes('&#60;script&#62;alert(1)&#60;/script&#62;'));
-  assert.ok(page.includes('<code>&lt;/code&gt;&lt;i&gt;\n</code>'));
+  assert.ok(page.includes('<code>&#60;/code&#62;&#60;i&#62;</code>'));
 });
 
 test('guides: the build refuses what would break a page', () => {

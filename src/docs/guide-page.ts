@@ -1,0 +1,105 @@
+// Renders a guide from Markdown to its page, when the service is built.
+import { Marked, Renderer, type Tokens } from 'marked';
+import { GUIDES, type Guide, renderGuideMenu } from './guides.ts';
+import { highlight } from './highlight.ts';
+import { COPY_BUTTON, COPY_STATUS, escapeHtml, renderPage } from './page.ts';
+
+const ROOT = '../../';
+
+/** A guide with at least as many sections has a table of contents. */
+const MIN_SECTIONS = 4;
+
+/** Returns the page of `guide`. Throws for a wrong title, equal ids, or a link to no guide. */
+export function renderGuide(guide: Guide, markdown: string): string {
+  if (!markdown.startsWith(`# ${guide.title}\n`))
+    throw new Error(`${guide.name}.md must begin with its title`);
+  const renderer = new GuideRenderer();
+  const article = new Marked().parse(markdown, { async: false, renderer });
+  return renderPage({
+    title: `${guide.title} - notes-server`,
+    root: ROOT,
+    head: `<meta name="description" content="${escapeHtml(guide.description)}">
+<link rel="stylesheet" href="${ROOT}docs/guide.css">
+<script src="${ROOT}docs/copy.js" type="module"></script>
+`,
+    side: `<nav class="side" aria-label="Guides">
+${renderGuideMenu(ROOT, guide)}
+</nav>
+`,
+    main: `<article class="guide">
+${article.replace('<h2', (heading) => `${renderContents(renderer.sections)}${heading}`)}</article>
+${COPY_STATUS}
+${renderNeighbours(guide)}`,
+  });
+}
+
+function renderContents(sections: readonly string[]): string {
+  if (sections.length < MIN_SECTIONS) return '';
+  const items = sections.map((link) => `<li>${link}</li>`);
+  return `<nav aria-label="On this page">
+<ul class="contents">
+${items.join('\n')}
+</ul>
+</nav>
+`;
+}
+
+function renderNeighbours(guide: Guide): string {
+  const index = GUIDES.findIndex(({ name }) => name === guide.name);
+  const render = (rel: 'prev' | 'next', label: string, neighbour: Guide | undefined) =>
+    neighbour ? `<a rel="${rel}" href="${neighbour.name}">${label}: ${neighbour.title}</a>\n` : '';
+  return `<nav class="neighbours" aria-label="Previous and next guide">
+${render('prev', 'Previous', GUIDES[index - 1])}${render('next', 'Next', GUIDES[index + 1])}</nav>`;
+}
+
+class GuideRenderer extends Renderer {
+  /** The ids on the page, including those of its frame. */
+  readonly #ids = new Set(['main']);
+
+  /** A link to each section. */
+  readonly sections: string[] = [];
+
+  override heading({ tokens, depth, text }: Tokens.Heading): string {
+    const id = idOf(text);
+    if (this.#ids.has(id)) throw new Error(`two headings have the id ${id}`);
+    this.#ids.add(id);
+    const title = this.parser.parseInline(tokens);
+    const link = `<a href="#${id}">${title}</a>`;
+    if (depth === 2) this.sections.push(link);
+    return `<h${depth} id="${id}">${depth === 1 ? title : link}</h${depth}>\n`;
+  }
+
+  override link(token: Tokens.Link): string {
+    if (/^(?:https?:|#)/.test(token.href)) return super.link(token);
+    const [, name, fragment = ''] = /^([a-z-]+)\.md(#.*)?$/.exec(token.href) ?? [];
+    // The service does not serve other files of the repository.
+    if (name === undefined) return this.parser.parseInline(token.tokens);
+    if (!GUIDES.some((guide) => guide.name === name)) throw new Error(`there is no guide ${name}`);
+    return super.link({ ...token, href: `${name}${fragment}` });
+  }
+
+  /** Wraps long lines, but not those of drawings and tables, which scroll by keyboard too. */
+  override code({ text, lang = 'text' }: Tokens.Code): string {
+    const code = `<code>${highlight(text, lang)}</code></pre>`;
+    if (lang === 'text') return `<pre class="scrolling" tabindex="0">${code}\n`;
+    return `<div class="command">\n<pre>${code}\n${COPY_BUTTON}\n</div>\n`;
+  }
+
+  override codespan({ text }: Tokens.Codespan): string {
+    return `<code>${highlight(text, 'inline')}</code>`;
+  }
+
+  override table(token: Tokens.Table): string {
+    return `<div class="scrolling" tabindex="0">\n${super.table(token)}</div>\n`;
+  }
+
+  override html({ text }: Tokens.HTML | Tokens.Tag): string {
+    return escapeHtml(text);
+  }
+}
+
+/** Returns the id of a heading in the form of GitHub, so that fragments work there too. */
+function idOf(heading: string): string {
+  const words = heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '');
+  return words.replaceAll(' ', '-');
+}
