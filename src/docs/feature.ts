@@ -11,6 +11,7 @@ import { renderLanding } from './landing.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from './page.ts';
 import { problemRoutes } from './problems.ts';
 import { type Asset, createAssetServer, readAssets } from './static.ts';
+import { withPagesForUnknown } from './unknown.ts';
 
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);
@@ -64,7 +65,7 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
     const serveContract = createAssetServer(compress(contract), json);
     const headers = ['location', `${basePath(bases)}/docs`];
 
-    return [
+    return withPagesForUnknown(bases, [
       endpoint('GET', '/', () => ({ status: 307, headers })),
       endpoint('GET', '/docs', ({ call }) => servePage(call.headers)),
       endpoint<{ asset: string }>('GET', '/docs/{asset}', ({ parameters, call }) => {
@@ -80,7 +81,7 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
       }),
       endpoint('GET', '/openapi.json', ({ call }) => serveContract(call.headers)),
       ...problemRoutes(bases.problemBase),
-    ];
+    ]);
   }
   return { routes };
 }

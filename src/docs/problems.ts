@@ -8,7 +8,8 @@ import type { Call, Route } from '../http/route.ts';
 import { renderProblemList } from './landing.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from './page.ts';
 
-const VARY = ['vary', 'accept'];
+/** The header of all that depends on `accept`, flat. */
+export const VARY = ['vary', 'accept'];
 /** The forms of a page, rendered at the start: neither depends on a request. */
 type Forms = Readonly<Record<'html' | 'json', Reply>>;
 
@@ -21,17 +22,13 @@ export function problemRoutes(problemBase: string): Route[] {
     ]),
   );
   const list = { html: renderList(), json: renderJson({ items: problems.map(explain) }) };
-  const unknown = renderUnknown();
 
   return [
     endpoint('GET', '/problems', ({ call }) => choose(list, call)),
     endpoint<{ slug: string }>('GET', '/problems/{slug}', ({ parameters, call }) => {
       const page = pages.get(parameters.slug);
-      if (page) return choose(page, call);
-      // Browsers name text/html in `accept`; other clients get a problem, as they do everywhere.
-      const { html, json } = weightsOf(call);
-      if (html > json) return unknown;
-      throw new Problem('not-found', 'There is no such problem type.', { headers: VARY });
+      if (!page) throw new Problem('not-found', 'There is no such problem type.');
+      return choose(page, call);
     }),
   ];
 }
@@ -42,7 +39,7 @@ function choose({ html, json }: Forms, call: Call): Reply {
 }
 
 /** Returns the weights of the two forms in `accept`; wildcards such as `text/*` do not count. */
-function weightsOf({ headers }: Call): { html: number; json: number } {
+export function weightsOf({ headers }: Call): { html: number; json: number } {
   const accepted = parseWeights(headers.accept);
   const weightOf = (type: string) => accepted.get(type) ?? 0;
   const json = Math.max(weightOf('application/json'), weightOf('application/problem+json'));
@@ -73,14 +70,6 @@ function renderList(): Reply {
 which says what it means and what to do.</p>
 ${renderProblemList('')}`;
   return pageReply('Problems', '', main);
-}
-
-function renderUnknown(): Reply {
-  const main = `<h1><span class="status">404</span> Not Found</h1>
-<p>There is no such problem type. These are all:</p>
-${renderProblemList('../')}`;
-  const { headers = [], ...page } = pageReply('404 Not Found', '../', main);
-  return { ...page, status: 404, headers: [...headers, 'cache-control', 'no-store'] };
 }
 
 function pageReply(title: string, root: string, main: string): Reply {

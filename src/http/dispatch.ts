@@ -48,6 +48,7 @@ const SERVER_OPTIONS: Reply = {
 export class Dispatcher {
   readonly #options: DispatchOptions;
   readonly #router: Router;
+  readonly #root: Route | undefined;
   readonly #bodies: BodyReader;
   readonly #replies = new ByteBudget(
     DISPATCH_LIMITS.repliesBytes,
@@ -59,6 +60,7 @@ export class Dispatcher {
   constructor(options: DispatchOptions) {
     this.#options = options;
     this.#router = new Router(options.routes);
+    this.#root = options.routes.find(({ template }) => template === '/');
     this.#bodies = new BodyReader(options.bodyLimitBytes);
   }
 
@@ -161,7 +163,7 @@ export class Dispatcher {
       const milliseconds = DISPATCH_LIMITS.heldBackMs * (0.5 + Math.random());
       await delay(milliseconds, undefined, { signal: exchange.signal() }).catch(() => {});
     }
-    const own = exchange.route?.refuse?.(problem, exchange);
+    const own = (exchange.route ?? this.#root)?.refuse?.(problem, exchange);
     const sent = this.#send(exchange, own ?? problemReply(problem, problemBase));
     const { status, cause, message: reason } = problem;
     // The detail and the cause of other 4xx may quote the request.

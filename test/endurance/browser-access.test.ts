@@ -138,8 +138,8 @@ for (const path of ['', '/not-found', '/validation-failed', '/nothing']) {
     await assertAccessible(page, path);
     const isUnknown = path === '/nothing';
     assert.deepEqual(faults, isUnknown ? [FAILED_404] : []);
-    if (isUnknown) await page.getByRole('link', { name: '404 Not Found' }).click();
-    if (isUnknown) await page.waitForURL('**/problems/not-found');
+    if (isUnknown) await page.locator('main').getByRole('link', { name: 'Problems' }).click();
+    if (isUnknown) await page.waitForURL('**/problems');
   });
 }
 

@@ -82,28 +82,6 @@ test('problem pages: a list of all, open without a key', async (t) => {
   assert.deepEqual(json, { items: problems.map(explanationOf) });
 });
 
-test('problem pages: an unknown one is a page for browsers, a problem for others', async () => {
-  for (const [accepted, type] of [
-    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'text/html; charset=utf-8'],
-    ['text/html;q=0', 'application/problem+json'],
-    ['*/*', 'application/problem+json'],
-    ['application/json', 'application/problem+json'],
-    ['application/json, text/html;q=0.5', 'application/problem+json'],
-    ['application/problem+json, text/html;q=0.5', 'application/problem+json'],
-  ] as const) {
-    const answer = await service.request('GET', '/problems/nope', {
-      headers: { accept: accepted },
-    });
-    assert.equal(answer.status, 404, accepted);
-    assert.equal(answer.headers['content-type'], type, accepted);
-    assert.equal(answer.headers.vary, 'accept', accepted);
-    assert.equal(answer.headers['cache-control'], 'no-store', accepted);
-    if (answer.json) assert.equal(answer.json.detail, 'There is no such problem type.');
-    else
-      assert.match(answer.text, /There is no such problem type.*href="\.\.\/problems\/not-found"/s);
-  }
-});
-
 /** The text of a request that is the last one of its connection. */
 const last = (line: string, body = '', ...headers: string[]) =>
   requestText(line, ['connection: close', ...headers], body);
@@ -131,6 +109,7 @@ const REQUESTS: Record<string, string> = {
   'NotFoundResponse comment': last('GET /notes/1/comments/42'),
   'NotFoundResponse noteTag': last('DELETE /notes/1/tags/1'),
   'NotFoundResponse path': last('GET /nowhere'),
+  'NoPageResponse slug': last('GET /problems/nothing'),
   'ProblemResponse methodNotAllowed': last('PATCH /notes'),
   'CursorExpiredResponse expired': last('GET /changes?since=00000000-1'),
   'PreconditionFailedResponse changed': last('PUT /notes/1', NOTE, 'if-match: "5f2c9a01-42"'),
