@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { LAUNCHER, runCommand, startCommand, stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
+import { converse, post } from '../../support/raw.ts';
 import { hasTerminals, SCRIPT } from '../../support/terminal.ts';
 import { until } from '../../support/until.ts';
 
@@ -52,7 +53,7 @@ for (const processes of ['1', '2']) {
     // A shell passes the signal on to its jobs, and the system may send it again.
     const job = `"${process.execPath}" "${LAUNCHER}" ${args.join(' ')} --api-keys-file keys >ready`;
     const passOn = 'for again in 1 2 3 4 5 6 7 8; do kill -HUP $!; sleep 0.01; done';
-    const shell = `${job} & trap '${passOn}' HUP; wait $!; wait $!; echo $? >status`;
+    const shell = `${job} & trap '${passOn}; >passed' HUP; wait $!; wait $!; echo $? >status`;
     const { NODE_V8_COVERAGE: _, ...env } = process.env;
     const script = spawn(SCRIPT, ['-qfec', shell, '/dev/null'], { cwd: folder, env });
     t.after(() => script.kill('SIGKILL'));
@@ -65,10 +66,18 @@ for (const processes of ['1', '2']) {
     const headers = { authorization: 'Bearer secret-one' };
     const json = { title: 'a', body: 'b' };
     assert.equal((await request(url, 'POST', '/notes', { json, headers })).status, 201);
+    // The stop waits for the rest of this request.
+    const port = Number(new URL(url).port);
+    const authorization = `authorization: ${headers.authorization}\r\n`;
+    const { socket } = await converse({ port }, post(`${authorization}content-length: 24\r\n`));
+    assert.equal((await request(url, 'GET', '/notes', { headers })).json.total, 1);
     script.kill('SIGKILL');
+    await until(() => existsSync(join(folder, 'passed')));
+    socket.destroy();
     await until(() => textOf('status') !== '');
     assert.equal(textOf('status'), '0\n');
-    assert.deepEqual(readdirSync(folder).sort(), ['keys', 'notes.db', 'ready', 'status']);
+    const files = ['keys', 'notes.db', 'passed', 'ready', 'status'];
+    assert.deepEqual(readdirSync(folder).sort(), files);
   });
 }
 
