@@ -5,7 +5,7 @@ import { escapeHtml } from './page.ts';
 const QUOTED = String.raw`"(?:\\.|[^"\\])*"`;
 const STRING = String.raw`(?<string>'[^'\n]*'|${QUOTED})`;
 const COMMENT = String.raw`(?<comment>(?<!\S)#.*)`;
-const OPTION = String.raw`(?<option>(?<![\w-])--?[A-Za-z][\w-]*)`;
+const OPTION = String.raw`(?<option>(?<![^\s[(])--?[A-Za-z][\w-]*)`;
 
 const keywords = (words: string) => String.raw`(?<keyword>\b(?:${words.replaceAll(' ', '|')})\b)`;
 
@@ -28,7 +28,7 @@ const SERVER = [COMMENT, STRING, String.raw`(?<keyword>(?<=^[ \t]*)[@</]?\w[\w-]
 
 /** What is coloured in each language, as alternatives; the name of a group is the class. */
 const LANGUAGES: Readonly<Record<string, readonly string[]>> = {
-  /** Code within a line of text. */
+  /** Code within a line of text, and output. */
   inline: [OPTION],
   sh: SHELL,
   console: SHELL,
@@ -54,7 +54,7 @@ export function highlight(code: string, language: string): string {
 
 /** Marks what the reader types, so that a script can copy it without the prompt and the output. */
 function highlightLine(line: string): string {
-  if (!line.startsWith('$ ')) return highlightWords(line, 'text');
+  if (!line.startsWith('$ ')) return highlightWords(line, 'inline');
   const typed = highlightWords(line.slice(2), 'console');
   return `<span class="prompt">$ </span><span class="typed">${typed}</span>`;
 }

@@ -156,7 +156,7 @@ test('guides: each leads to the previous and the next', async () => {
   }
 });
 
-test('guides: code is shown as it is written, with colours and the commands marked', async () => {
+test('guides: code is shown as it is written, with colours and marks', async () => {
   for (const name of NAMES) {
     const { html, blocks } = await pageOf(name);
     const shown = [...html.matchAll(/<pre([^>]*)><code>(.*?)<\/code><\/pre>(\n<button)?/gs)];
@@ -173,6 +173,9 @@ test('guides: code is shown as it is written, with colours and the commands mark
       const typed = inner.split('\n').filter((line) => line.includes('<span class="typed">'));
       const commands = language === 'console' ? code.match(/^\$ .*/gm) : [];
       assert.deepEqual(typed.map(shownBy), commands, name);
+      const addresses = code.split(/(?<!BASE_URL=)http:\/\/127\.0\.0\.1:3000/);
+      const marked = inner.split('<span class="base-url">http://127.0.0.1:3000</span>');
+      assert.equal(marked.length, addresses.length, `${name}: ${code}`);
     }
     const languages = new Set(blocks.map(({ language }) => language));
     for (const language of languages) {
