@@ -1,6 +1,5 @@
 // Reads and writes whole databases page by page, so that texts and transactions stay small.
-import { keysOf, type Relation, rowColumnsOf } from './resources/resource.ts';
-import { RELATIONS } from './resources/resources.ts';
+import { columnsOf, keysOf, RELATIONS, type Relation } from './relations.ts';
 import type { Source, Statement } from './storage/database.ts';
 import { CHANGE_COLUMNS } from './storage/numbers.ts';
 import { storedSchema } from './storage/schema/migrations.ts';
@@ -33,7 +32,7 @@ export async function* pagesOf(
 ): AsyncGenerator<RowRange, undefined> {
   const { table } = relation;
   const [key] = keysOf(relation);
-  const size = rowColumnsOf(relation).map((column) => `ifnull(octet_length(${column}), 0)`);
+  const size = columnsOf(relation).map((column) => `ifnull(octet_length(${column}), 0)`);
   const sql = `
     SELECT CAST(last AS TEXT) AS last,
       (SELECT count(*) FROM ${table} WHERE ${key} > (?1 ->> 0) AND ${key} <= last) AS count
@@ -59,7 +58,7 @@ export function isOnPage(relation: Relation): string {
 
 /** Resolves with the rows on a page, each with the values of all columns. */
 export async function rowsOn({ read }: Source, relation: Relation, page: RowRange): Promise<Rows> {
-  const columns = rowColumnsOf(relation).join(', ');
+  const columns = columnsOf(relation).join(', ');
   const sql = `SELECT ${columns} FROM ${relation.table} WHERE ${isOnPage(relation)}`;
   const rows = await read({ sql, parameter: JSON.stringify(page.bounds) });
   return rows.map((row) => Object.values(row));
@@ -68,7 +67,7 @@ export async function rowsOn({ read }: Source, relation: Relation, page: RowRang
 /** Returns the statement that inserts rows, each with the values of all columns. */
 export function insertion(relation: Relation, rows: Rows): Statement {
   const changes = 'path' in relation ? CHANGE_COLUMNS : [];
-  return insertionInto(relation.table, [...rowColumnsOf(relation), ...changes], rows);
+  return insertionInto(relation.table, [...columnsOf(relation), ...changes], rows);
 }
 
 /** Returns the statement that inserts rows with the values of these columns. */

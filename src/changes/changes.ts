@@ -1,6 +1,7 @@
 // The log of changes, as clients follow it: what has changed after a cursor.
 import { membersSql, ownMembers } from '../records/members.ts';
-import { type Resource, typeOf } from '../resources/resource.ts';
+import { typeOf } from '../relations.ts';
+import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, timeSql } from '../storage/numbers.ts';

@@ -1,15 +1,8 @@
 // The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
 
 import { namesCreatedBy, relationsIn } from '../pages.ts';
-import {
-  BLOCK_BITS,
-  keysOf,
-  type Relation,
-  type Resource,
-  referencesOf,
-  typeOf,
-} from '../resources/resource.ts';
-import { RELATIONS } from '../resources/resources.ts';
+import { keysOf, RELATIONS, type Relation, referencesOf, typeOf } from '../relations.ts';
+import { BLOCK_BITS, type Resource } from '../resources/resource.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
 import {

@@ -6,9 +6,9 @@ import { describeViolations, findViolations } from '../contract/violations.ts';
 import { parseJson } from '../http/body/json.ts';
 import { columnAfter } from '../http/body/json-fault.ts';
 import { type NumbersByTable, totalOf } from '../pages.ts';
-import { noteNames } from '../resources/note-names.ts';
-import { type Relation, rowColumnsOf, typeOf, valuesOf } from '../resources/resource.ts';
-import { RELATIONS, RESOURCES } from '../resources/resources.ts';
+import { columnsOf, noteNames, RELATIONS, type Relation, typeOf } from '../relations.ts';
+import { valuesOf } from '../resources/resource.ts';
+import { RESOURCES } from '../resources/resources.ts';
 import { CHANGES } from '../storage/numbers.ts';
 
 /** The content of the first line. */
@@ -107,7 +107,7 @@ export function readerOf(
   relation: Relation,
   check = checkOf(relation),
 ): (value: LineValue) => RecordLine {
-  const names = rowColumnsOf(relation).filter((column) => !(column in relation.fields));
+  const names = columnsOf(relation).filter((column) => !(column in relation.fields));
   const kinds = 'columns' in relation ? relation.columns : {};
   return (value) => {
     const others = names.map((name) => READ_COLUMN[kinds[name] ?? 'id'](value, name));

@@ -1,6 +1,6 @@
 // Reads an export page by page and validates its lines, so that records can be stored as they are.
 import { skipSpace } from '../http/body/formats.ts';
-import { RELATIONS } from '../resources/resources.ts';
+import { RELATIONS } from '../relations.ts';
 import {
   type Head,
   isEnd,

@@ -9,8 +9,8 @@ import {
   relationsIn,
   totalOf,
 } from '../pages.ts';
-import { type Member, membersSql, ownMembers } from '../records/members.ts';
-import { keysOf, type Relation, typeOf } from '../resources/resource.ts';
+import { type Member, memberOf, membersSql } from '../records/members.ts';
+import { columnsOf, keysOf, type Relation, typeOf } from '../relations.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { timeSql } from '../storage/numbers.ts';
@@ -82,7 +82,7 @@ export async function* recordLines(
   relation: Relation,
 ): AsyncGenerator<{ readonly lines: string; readonly count: number }> {
   const kinds = 'columns' in relation ? relation.columns : {};
-  const own = ownMembers(relation).map((each) => withKind(each, kinds[each.name]));
+  const own = columnsOf(relation).map((name) => withKind(memberOf(relation, name), kinds[name]));
   const times = ['created_at', 'updated_at'].map((column) => `'${column}', ${timeSql(column)}`);
   const changes = 'path' in relation ? [`'number', number`, ...times] : [];
   const members = [`'type', '${typeOf(relation)}'`, membersSql(own), ...changes];

@@ -1,5 +1,5 @@
 // What must hold for earlier texts and the trash, and how a repair brings it about.
-import type { Relation } from '../resources/resource.ts';
+import type { Relation } from '../relations.ts';
 
 /** A table, a condition that none of its rows may meet, and what a check says of one that does. */
 const RULES = [

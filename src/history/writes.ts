@@ -1,9 +1,8 @@
 // The writes on what is kept of notes: they restore a note, and erase. No two share statements.
 import { recordSql } from '../records/text.ts';
 import { isTarget, readStatement } from '../records/writes.ts';
+import { noteNames, noteTags } from '../relations.ts';
 import { comments } from '../resources/comments.ts';
-import { noteNames } from '../resources/note-names.ts';
-import { noteTags } from '../resources/note-tags.ts';
 import { notes } from '../resources/notes.ts';
 import { type Resource, rowColumnsOf } from '../resources/resource.ts';
 import { tags } from '../resources/tags.ts';

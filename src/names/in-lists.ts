@@ -1,6 +1,6 @@
 // What names add to lists of notes: a member, and filters.
 import type { ListExtension } from '../list-extension.ts';
-import { noteNames } from '../resources/note-names.ts';
+import { noteNames } from '../relations.ts';
 import { notes } from '../resources/notes.ts';
 
 const { table } = noteNames;

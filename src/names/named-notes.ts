@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Core } from '../feature.ts';
 import { Problem } from '../http/problem.ts';
 import type { Given, WritePart } from '../records/creation.ts';
-import { noteNames } from '../resources/note-names.ts';
+import { noteNames } from '../relations.ts';
 import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
 import { Batcher } from '../storage/batcher.ts';

@@ -1,5 +1,5 @@
 // The members that a record can have: its own, which all have, and those that lists add.
-import { type Relation, rowColumnsOf } from '../resources/resource.ts';
+import { type Resource, rowColumnsOf } from '../resources/resource.ts';
 
 /** A member of a record. */
 export interface Member {
@@ -18,18 +18,17 @@ export interface Choice {
   readonly include: readonly string[];
 }
 
-/** Returns the members that every row has, in order: all, or those of `fields` if it has any. */
-export function ownMembers(relation: Relation, fields: readonly string[] = []): Member[] {
-  const names = rowColumnsOf(relation).filter((name) => !fields[0] || fields.includes(name));
-  return names.map((name) => {
-    const isBoolean = relation.fields[name]?.type === 'boolean';
-    const column = `${relation.table}.${name}`;
-    return {
-      name,
-      columns: [name],
-      sql: isBoolean ? `json(iif(${column}, 'true', 'false'))` : column,
-    };
-  });
+/** Returns the members that each record has, in order: all, or those of `fields` if it has any. */
+export function ownMembers(resource: Resource, fields: readonly string[] = []): Member[] {
+  const names = rowColumnsOf(resource).filter((name) => !fields[0] || fields.includes(name));
+  return names.map((name) => memberOf(resource, name));
+}
+
+/** Returns the member that has the value of a column. */
+export function memberOf({ table, fields }: Pick<Resource, 'table' | 'fields'>, name: string) {
+  const isBoolean = fields[name]?.type === 'boolean';
+  const sql = isBoolean ? `json(iif(${table}.${name}, 'true', 'false'))` : `${table}.${name}`;
+  return { name, columns: [name], sql };
 }
 
 /** Returns the arguments of `json_object` for the members, whose columns are those of the table. */

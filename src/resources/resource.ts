@@ -49,62 +49,15 @@ export interface Reference {
   readonly column: string;
 }
 
-/** A table that joins two resources, or adds to one. A row has no id and no number. */
-export interface JoinTable {
-  readonly label: string;
-  readonly table: string;
-  /** The table that counts the rows of each second record in each block of ids of the first. */
-  readonly blocks?: string;
-  readonly fields: Readonly<Record<string, Field>>;
-  /** They identify a row. */
-  readonly references: readonly [Reference, ...Reference[]];
-}
-
-/** A table of what changes and deletions of records have replaced. */
-export interface KeptTable {
-  readonly label: string;
-  readonly table: string;
-  /** The columns between the id and the fields. Times and names may be null. */
-  readonly columns: Readonly<Record<string, 'id' | 'ids' | 'name' | 'time'>>;
-  readonly fields: Readonly<Record<string, Field>>;
-  /** The resource that has these fields. */
-  readonly of: Resource;
-  readonly owner?: undefined;
-}
-
-/** What the rows of a table stand for. */
-export type Relation = Resource | JoinTable | KeptTable;
-
 /** A required text. */
 export const text: Field = { type: 'text' };
-
-/** Returns the name of one record in exports and messages: "note", "note_tag". */
-export function typeOf({ label }: Relation): string {
-  return label.toLowerCase().replace(' ', '_');
-}
-
-/** Returns the columns that identify a row. */
-export function keysOf(relation: Relation): readonly [string, ...string[]] {
-  if (!('references' in relation)) return ['id'];
-  const [first, ...others] = relation.references;
-  return [first.column, ...others.map(({ column }) => column)];
-}
-
-/** Returns the records without which a row cannot exist. */
-export function referencesOf(relation: Relation): readonly Reference[] {
-  if ('references' in relation) return relation.references;
-  return relation.owner ? [relation.owner] : [];
-}
 
 /** A block has 2^BLOCK_BITS ids; triggers count its rows, so that any offset is found at once. */
 export const BLOCK_BITS = 10;
 
-/** Returns the columns of a row, in order: the id, if it has one, references or others, fields. */
-export function rowColumnsOf(relation: Relation): readonly string[] {
-  const ids = 'references' in relation ? [] : ['id'];
-  const references = referencesOf(relation).map(({ column }) => column);
-  const columns = 'columns' in relation ? Object.keys(relation.columns) : [];
-  return [...ids, ...references, ...columns, ...Object.keys(relation.fields)];
+/** Returns the columns of a record, in order: the id, its owner if it has one, the fields. */
+export function rowColumnsOf({ owner, fields }: Resource): readonly string[] {
+  return ['id', ...(owner ? [owner.column] : []), ...Object.keys(fields)];
 }
 
 /** Returns the values of the fields, in order; null for a member that is missing. */
@@ -113,7 +66,10 @@ export function patchOf({ fields }: Resource, members: Members): readonly (Field
 }
 
 /** Returns the values of the fields, in order, with defaults. Members must fit the contract. */
-export function valuesOf({ fields }: Relation, members: Members): readonly FieldValue[] {
+export function valuesOf(
+  { fields }: Pick<Resource, 'fields'>,
+  members: Members,
+): readonly FieldValue[] {
   const values: FieldValue[] = [];
   for (const name in fields) {
     const value = members[name] ?? fields[name]?.default;

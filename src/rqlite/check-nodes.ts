@@ -1,6 +1,6 @@
 // The command `check` for a cluster: compares the data of the nodes with each other.
 import { isOnPage, LOWEST, pagesOf, type RowRange, relationsIn } from '../pages.ts';
-import { keysOf, type Relation, rowColumnsOf, typeOf } from '../resources/resource.ts';
+import { columnsOf, keysOf, type Relation, typeOf } from '../relations.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGE_COLUMNS } from '../storage/numbers.ts';
 import { Batches, REMEDY, type Standing, type Standings } from './batches.ts';
@@ -111,7 +111,7 @@ async function recordsOn({ read }: Node, relation: Relation, bounds: RowRange['b
   const changes = 'path' in relation ? CHANGE_COLUMNS : [];
   const sql = `
     SELECT ${keysOf(relation).join(` || ' ' || `)} || '' AS key,
-      json_array(${[...rowColumnsOf(relation), ...changes].join(', ')}) AS record
+      json_array(${[...columnsOf(relation), ...changes].join(', ')}) AS record
     FROM ${relation.table} WHERE ${isOnPage(relation)}`;
   const rows = await read({ sql, parameter: JSON.stringify(bounds) });
   return new Map(rows.map(({ key, record }) => [String(key), String(record)]));

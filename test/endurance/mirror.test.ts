@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { EMPTY_LOG, renewGeneration } from '../../src/commands/import.ts';
-import { typeOf } from '../../src/resources/resource.ts';
+import { typeOf } from '../../src/relations.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { newFile, openPath } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';

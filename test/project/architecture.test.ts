@@ -24,7 +24,7 @@ const LAYERS = [
   sources.filter(({ path }) => isDoor(path)).map(({ room }) => room),
   ['feature'],
   ['contract', 'database-paths', 'list-extension', 'pages'],
-  ['http', 'storage'],
+  ['http', 'relations', 'storage'],
   ['bounded-wait', 'resources', 'socket-path', 'suggestion', 'time', 'version'],
 ];
 
@@ -34,7 +34,7 @@ const CORE = ['contract', 'feature', 'http', 'records', 'resources', 'storage'];
 /** The modules beside the folders that are neither core nor feature. */
 const COMMON = [
   ...['app', 'bounded-wait', 'database-paths', 'library', 'list-extension', 'main', 'open'],
-  ...['pages', 'socket-path', 'suggestion', 'time', 'version'],
+  ...['pages', 'relations', 'socket-path', 'suggestion', 'time', 'version'],
 ];
 
 /** What starts, runs and builds the service, and knows the features from above. */

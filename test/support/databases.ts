@@ -19,7 +19,7 @@ import sqlite3 from 'sqlite3';
 import { parseDatabase } from '../../src/cli/option-values.ts';
 import { GUARD, openStorage } from '../../src/open.ts';
 import type { NumbersByTable } from '../../src/pages.ts';
-import { RELATIONS } from '../../src/resources/resources.ts';
+import { RELATIONS } from '../../src/relations.ts';
 import type { Database, Row, Statement } from '../../src/storage/database.ts';
 import { newGeneration } from '../../src/storage/numbers.ts';
 import { migrate } from '../../src/storage/schema/migrations.ts';
