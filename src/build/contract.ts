@@ -4,7 +4,7 @@ import { _ } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
 import { build } from 'esbuild';
-import { JSON_LINES } from '../http/body/media-type.ts';
+import { JSON_LINES } from '../http/body/formats.ts';
 import { PROBLEM_STATUS } from '../http/problem.ts';
 import { parseTime } from '../time.ts';
 import { type Json, type JsonObject, toolsOf } from './tools.ts';

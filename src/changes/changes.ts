@@ -4,7 +4,8 @@ import { typeOf } from '../relations.ts';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';
-import { CHANGES, LAST_NUMBER, timeSql } from '../storage/numbers.ts';
+import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
+import { timeSql } from '../time.ts';
 
 /** A place in the log. */
 export interface Cursor {

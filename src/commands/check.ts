@@ -1,8 +1,9 @@
 // The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
 
+import { BLOCK_BITS } from '../list-extension.ts';
 import { namesCreatedBy, relationsIn } from '../pages.ts';
 import { keysOf, RELATIONS, type Relation, referencesOf, typeOf } from '../relations.ts';
-import { BLOCK_BITS, type Resource } from '../resources/resource.ts';
+import type { Resource } from '../resources/resource.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
 import {

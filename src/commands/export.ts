@@ -13,7 +13,7 @@ import { type Member, memberOf, membersSql } from '../records/members.ts';
 import { columnsOf, keysOf, type Relation, typeOf } from '../relations.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
-import { timeSql } from '../storage/numbers.ts';
+import { timeSql } from '../time.ts';
 import { endLine, headLine } from './export-format.ts';
 import { createProgress, formatNumber, type Screen } from './progress.ts';
 import { openSnapshot } from './snapshot.ts';

@@ -1,7 +1,7 @@
 // The command `check --repair`: rebuilds the search indexes and block counters from the records.
+import { BLOCK_BITS } from '../list-extension.ts';
 import { pagesOf, relationsIn, rowsOn } from '../pages.ts';
 import type { Relation } from '../relations.ts';
-import { BLOCK_BITS } from '../resources/resource.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { storedSchema } from '../storage/schema/migrations.ts';
 import { reasonOf } from '../storage/sqlite/unusable.ts';

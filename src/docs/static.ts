@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import { extname } from 'node:path';
+import { parseWeights } from '../accept.ts';
 import { matchesWeakly, parseEntityTags } from '../http/body/entity-tags.ts';
-import { parseWeights } from '../http/body/media-type.ts';
 import type { Reply } from '../http/reply.ts';
 
 /** The bytes of a file, and the same compressed. */

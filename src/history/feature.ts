@@ -13,7 +13,7 @@ import { answerInJson, type Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Database } from '../storage/database.ts';
-import { timeSql } from '../storage/numbers.ts';
+import { timeSql } from '../time.ts';
 import { type KeptInput, listKept, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
 import { emptyTrash, type RetentionOptions, startRetention } from './retention.ts';
 import { ERASE_NOTE, ERASE_VERSIONS, RESTORE } from './writes.ts';

@@ -5,7 +5,8 @@ import { membersSql, ownMembers } from '../records/members.ts';
 import type { Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
 import { AnswerTooLarge, MAX_PAGE_BYTES, type Source } from '../storage/database.ts';
-import { tagSql, timeSql } from '../storage/numbers.ts';
+import { tagSql } from '../storage/numbers.ts';
+import { timeSql } from '../time.ts';
 
 /** The table with the number of days for which texts are kept. */
 export const SETTINGS = 'notes_server_history';

@@ -1,7 +1,7 @@
 // The blocks of ids and of numbers, whose counts and bounds of times save reading their records.
 
-import type { Filter, FilterValue, Key } from '../list-extension.ts';
-import { BLOCK_BITS, type Resource } from '../resources/resource.ts';
+import { BLOCK_BITS, type Filter, type FilterValue, type Key } from '../list-extension.ts';
+import type { Resource } from '../resources/resource.ts';
 
 /** A filter that a request uses, with the SQL of its value. */
 export type UsedFilter = Filter & { readonly sql: FilterValue };

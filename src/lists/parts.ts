@@ -3,8 +3,8 @@
 import type { Filter, ListExtension, Order, Parameters } from '../list-extension.ts';
 import { type Choice, type Member, ownMembers } from '../records/members.ts';
 import type { Resource } from '../resources/resource.ts';
-import { tagSql, timeSql } from '../storage/numbers.ts';
-import { parseTime } from '../time.ts';
+import { tagSql } from '../storage/numbers.ts';
+import { parseTime, timeSql } from '../time.ts';
 
 /** The parts of the lists of a resource, by names. */
 export type ListParts = ReturnType<typeof partsOf>;

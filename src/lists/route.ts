@@ -1,10 +1,17 @@
 // The lists of a resource: all records, those of their owner, notes of a tag, and tags on a note.
-import { endpoint, type Input, parsePathInteger } from '../contract/endpoint.ts';
-import { JSON_LINES, preferredType } from '../http/body/media-type.ts';
+import { preferredType } from '../accept.ts';
+import {
+  endpoint,
+  type Input,
+  parsePathInteger,
+  type RequestHeaders,
+} from '../contract/endpoint.ts';
+import { JSON_LINES } from '../http/body/formats.ts';
 import { type Bases, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
-import { checkRead, knownCondition, stateHeaders } from '../records/preconditions.ts';
+import { type Condition, isOneOf } from '../records/condition.ts';
+import { checkRead, stateHeaders, TAG } from '../records/preconditions.ts';
 import { type Memory, PAGES } from '../storage/writer.ts';
 import type { Page, Pages } from './pages.ts';
 import { filterValues, type ListParts, madeIn, orderOf } from './parts.ts';
@@ -209,4 +216,15 @@ function discard({ buffer, length }: Buffer): void {
   if (length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
   // The clone is young garbage, which goes first.
   structuredClone(undefined, { transfer: [buffer] });
+}
+
+/** Returns the condition under which the client knows a list in the form with this ending. */
+function knownCondition(
+  { 'if-none-match': noneMatch = [] }: RequestHeaders,
+  ending: string,
+): Condition {
+  if (noneMatch === '*') return null;
+  const known = noneMatch.filter(({ text }) => text.endsWith(ending));
+  const texts = known.map(({ text }) => text.slice(0, text.length - ending.length));
+  return isOneOf(texts.filter((text) => TAG.test(text)));
 }

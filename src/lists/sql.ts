@@ -1,9 +1,9 @@
 // The pages of lists in SQL, for several requests in one statement.
 
+import { BLOCK_BITS, listTagSql } from '../list-extension.ts';
 import { satisfiesSql } from '../records/condition.ts';
 import { type Member, membersSql, ownMembers } from '../records/members.ts';
-import { BLOCK_BITS } from '../resources/resource.ts';
-import { LAST_NUMBER, listTagSql, tagSql } from '../storage/numbers.ts';
+import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';
 import { totalSql } from './blocks.ts';
 import { EVERYTHING, List, type RecordQuery } from './list.ts';
 import { type ListParts, madeIn, membersIn } from './parts.ts';

@@ -5,7 +5,7 @@ import { Problem } from '../http/problem.ts';
 import { type Condition, isNoneOf, isOneOf, NEVER } from './condition.ts';
 
 /** The form of the tags of this service; no other tag can match. */
-const TAG = /^[0-9a-f]{8}[-.]\d{1,16}$/;
+export const TAG = /^[0-9a-f]{8}[-.]\d{1,16}$/;
 
 /** How the tag of a text ends, after that of its record. */
 const TEXT_END = /\.(?:md|txt)$/;
@@ -32,17 +32,6 @@ export function writeCondition({
   if (match === '*') return excluded.length > 0 ? isNoneOf(excluded) : null;
   const allowed = textsOf(match.filter(({ isWeak }) => !isWeak));
   return isOneOf(allowed.filter((text) => !excluded.includes(text)));
-}
-
-/** Returns the condition under which the client knows a list in the form with this ending. */
-export function knownCondition(
-  { 'if-none-match': noneMatch = [] }: RequestHeaders,
-  ending: string,
-): Condition {
-  if (noneMatch === '*') return null;
-  const known = noneMatch.filter(({ text }) => text.endsWith(ending));
-  const texts = known.map(({ text }) => text.slice(0, text.length - ending.length));
-  return isOneOf(texts.filter((text) => TAG.test(text)));
 }
 
 /** Returns a 304 if the client knows the state, else undefined. Throws 412. Both have `vary`. */

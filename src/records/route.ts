@@ -1,6 +1,6 @@
 // The operations on single records of a resource: create, read, replace, patch and delete.
 import { endpoint, type Input, type ReadBody } from '../contract/endpoint.ts';
-import { JSON_LINES } from '../http/body/media-type.ts';
+import { JSON_LINES } from '../http/body/formats.ts';
 import { type Bases, basePath, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import type { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply, type WrittenIds } from '../http/reply.ts';

@@ -52,9 +52,6 @@ export interface Reference {
 /** A required text. */
 export const text: Field = { type: 'text' };
 
-/** A block has 2^BLOCK_BITS ids; triggers count its rows, so that any offset is found at once. */
-export const BLOCK_BITS = 10;
-
 /** Returns the columns of a record, in order: the id, its owner if it has one, the fields. */
 export function rowColumnsOf({ owner, fields }: Resource): readonly string[] {
   return ['id', ...(owner ? [owner.column] : []), ...Object.keys(fields)];

@@ -2,9 +2,15 @@
 import { validationFailed } from '../contract/endpoint.ts';
 import { QUERY_BOUNDS } from '../contract/generated.js';
 import type { Violation } from '../http/problem.ts';
-import type { Filter, ListExtension, Made, Parameters } from '../list-extension.ts';
+import {
+  type Filter,
+  type ListExtension,
+  listTagSql,
+  type Made,
+  type Parameters,
+} from '../list-extension.ts';
 import type { Resource } from '../resources/resource.ts';
-import { LAST_NUMBER, listTagSql } from '../storage/numbers.ts';
+import { LAST_NUMBER } from '../storage/numbers.ts';
 import { parseQuery, type Query } from './query.ts';
 import type { SearchIndex } from './search-index.ts';
 import { makeSnippets } from './snippets.ts';

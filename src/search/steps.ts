@@ -1,8 +1,9 @@
 // The steps that bring a search index up to date. A step has no effect unless the index is where
 // it was read, so several processes may index at once.
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { BLOCK_BITS } from '../list-extension.ts';
 import { typeOf } from '../relations.ts';
-import { BLOCK_BITS, type Resource, type SearchTables } from '../resources/resource.ts';
+import type { Resource, SearchTables } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';

@@ -21,17 +21,6 @@ export function tagSql(number: string): string {
   return `(SELECT generation FROM notes_server_generation) || '-' || ${number}`;
 }
 
-/** Returns the SQL of the tag of a list for the SQL of the last change that it contains. */
-export function listTagSql(number: string): string {
-  // No record has a tag of this form.
-  return `(SELECT generation FROM notes_server_generation) || '.' || ${number}`;
-}
-
-/** Returns the SQL of a time in RFC 3339 (UTC, milliseconds) for the SQL of ms since 1970. */
-export function timeSql(ms: string): string {
-  return `strftime('%Y-%m-%dT%H:%M:%fZ', ${ms} / 1000.0, 'unixepoch')`;
-}
-
 /** Returns a generation: 8 lower-case hex digits. */
 export function newGeneration(): string {
   return randomBytes(4).toString('hex');

@@ -1,7 +1,7 @@
 // Notes and comments as texts: Markdown or plain text in requests, and in answers to clients that
 // prefer it to JSON.
+import { preferredType } from '../accept.ts';
 import { isText } from '../http/body/formats.ts';
-import { preferredType } from '../http/body/media-type.ts';
 import { jsonReply } from '../http/reply.ts';
 import type { RecordFeature } from '../records/feature.ts';
 import { checkRead, stateHeaders } from '../records/preconditions.ts';

@@ -25,7 +25,7 @@ const LAYERS = [
   ['feature'],
   ['contract', 'database-paths', 'list-extension', 'pages'],
   ['http', 'relations', 'storage'],
-  ['bounded-wait', 'resources', 'socket-path', 'suggestion', 'time', 'version'],
+  ['accept', 'bounded-wait', 'resources', 'socket-path', 'suggestion', 'time', 'version'],
 ];
 
 /** The core, which everyone reads who changes the service. The other folders are features. */
@@ -33,7 +33,16 @@ const CORE = ['contract', 'feature', 'http', 'records', 'resources', 'storage'];
 
 /** The modules beside the folders that are neither core nor feature. */
 const COMMON = [
-  ...['app', 'bounded-wait', 'database-paths', 'library', 'list-extension', 'main', 'open'],
+  ...[
+    'accept',
+    'app',
+    'bounded-wait',
+    'database-paths',
+    'library',
+    'list-extension',
+    'main',
+    'open',
+  ],
   ...['pages', 'relations', 'socket-path', 'suggestion', 'time', 'version'],
 ];
 

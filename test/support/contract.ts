@@ -5,7 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { JSON_LINES } from '../../src/http/body/media-type.ts';
+import { JSON_LINES } from '../../src/http/body/formats.ts';
 import { PROBLEM_STATUS } from '../../src/http/problem.ts';
 import type { Answer } from './http.ts';
 

@@ -4,7 +4,9 @@ import { MIMEType } from 'node:util';
 import { Problem } from '../problem.ts';
 import { decode, parseJson } from './json.ts';
 import { placeAfter } from './json-fault.ts';
-import { JSON_LINES } from './media-type.ts';
+
+/** The media type of JSON values, one in each line. */
+export const JSON_LINES = 'application/x-ndjson';
 
 const SPACES: ReadonlySet<number | undefined> = new Set(Buffer.from(' \n\r\t'));
 /** In characters: Node may take quadratic time to parse a media type. */

@@ -2,7 +2,7 @@
 // room.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { JSON_LINES } from '../../../src/http/body/media-type.ts';
+import { JSON_LINES } from '../../../src/http/body/formats.ts';
 import { unavailable } from '../../../src/http/problem.ts';
 import { Pages } from '../../../src/lists/pages.ts';
 import { listRoutes } from '../../../src/lists/route.ts';

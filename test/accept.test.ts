@@ -1,7 +1,7 @@
 // Content negotiation: the weights of a field, and which media type a client prefers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseWeights, preferredType } from '../../../src/http/body/media-type.ts';
+import { parseWeights, preferredType } from '../src/accept.ts';
 
 const weighed = (field: string | string[] | undefined) => Object.fromEntries(parseWeights(field));
 

@@ -1,7 +1,4 @@
-// Media types, and the lists of content negotiation (RFC 9110, section 12.4.2).
-
-/** The media type of JSON values, one in each line. */
-export const JSON_LINES = 'application/x-ndjson';
+// The lists of content negotiation (RFC 9110, section 12.4.2).
 
 /** Parses `accept` or `accept-encoding`; returns the weights by the names in lower case. */
 export function parseWeights(field: string | string[] | undefined): ReadonlyMap<string, number> {
