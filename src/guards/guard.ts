@@ -4,7 +4,7 @@ import { Problem } from '../http/problem.ts';
 import type { Admission, Guard } from '../http/route.ts';
 import { clientNetwork } from './client-address.ts';
 import type { Key, Keys } from './keys.ts';
-import { checkHost, corsHeaders, isForeign, isWrite, preflightReply } from './origin.ts';
+import { checkHost, corsHeaders, isForeign, preflightReply, SAFE_METHODS } from './origin.ts';
 import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
 
 /** The options that decide which requests are admitted. */
@@ -86,11 +86,11 @@ export function createGuard(options: GuardOptions): Guard {
     const [first = ''] = segments;
     const isSingle = segments.length === 1;
     const isOfAssistants = isSingle && first === ASSISTANTS;
-    if ((isWrite(message) || isOfAssistants) && isForeign(message, writeOrigins)) {
+    if ((isOfAssistants || !SAFE_METHODS.has(message.method)) && isForeign(message, writeOrigins)) {
       const refusal = new Problem('forbidden', 'Writes from other sites are not allowed.');
       return { headers: cors, refusal };
     }
-    const preflight = preflightReply(message, readOrigins);
+    const preflight = readOrigins.size > 0 && preflightReply(message, readOrigins);
     if (preflight) return { headers: cors, reply: preflight };
     if (!keys && !limit) return { headers: cors };
     const usedKeys = (isSingle && OPEN.has(first)) || OPEN_BELOW.has(first) ? undefined : keys;

@@ -4,7 +4,13 @@ import { Problem } from '../http/problem.ts';
 
 const LOOPBACK_HOST = /^(?:127(?:\.\d+){3}|\[::1\]|(?:.+\.)?localhost)\.?(?::\d*)?$/i;
 
-const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+/** Requests with these methods change nothing, wherever they come from. */
+export const SAFE_METHODS: ReadonlySet<string | undefined> = new Set([
+  'GET',
+  'HEAD',
+  'OPTIONS',
+  'TRACE',
+]);
 
 const EXPOSED =
   'accept, accept-patch, allow, content-location, etag, idempotent-replayed, link, location, ' +
@@ -26,11 +32,6 @@ export function checkHost(message: IncomingMessage, own: string): void {
   const name = host.replace(/\.?(?::\d*)?$/, '').toLowerCase();
   if (name !== '' && name !== own)
     throw new Problem('forbidden', 'This service has no such host name.');
-}
-
-/** Whether this request may change something, if it comes from another site. */
-export function isWrite({ method }: IncomingMessage): boolean {
-  return !SAFE_METHODS.has(method);
 }
 
 /** Whether a browser sent this for an origin that is neither our own nor in `origins`. */

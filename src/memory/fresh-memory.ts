@@ -61,7 +61,7 @@ export class FreshMemory implements Memory, CommitObserver {
     this.#isInRun = true;
     run();
     this.#isInRun = false;
-    this.#endRun();
+    this.#wasFresh = undefined;
   };
 
   /** Checks once for all lookups of one synchronous run. */

@@ -74,7 +74,8 @@ export class Records {
     const { parameters, body, call } = input;
     const isBulk = call.format === 'lines';
     const bodies = (isBulk ? body : [body]) as readonly Members[];
-    const path = fillTemplate(resource.path, parameters);
+    const { owner } = this.#keyOf(parameters);
+    const path = owner === undefined ? resource.path : fillTemplate(resource.path, parameters);
     const given = readGiven(table.parts, input, keyPath ?? path);
     // Before anything is stored: a request must not be refused in the middle.
     let lines = bodies.length;
@@ -82,7 +83,7 @@ export class Records {
     const charge = Math.floor(lines / LINES_PER_REQUEST);
     if (charge > 0) await call.charge(charge);
     const records = bodies.map((each) => valuesOf(resource, each));
-    const created = await table.create(records, this.#keyOf(parameters).owner, given);
+    const created = await table.create(records, owner, given);
     if (!created) throw this.#ownerNotFound(call);
     const { id, tag, texts, headers = [], refusal } = created;
     if (refusal) throw refusal;

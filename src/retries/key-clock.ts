@@ -10,12 +10,12 @@ const MIN_JUMP_MS = 60_000;
 
 /** Compares the two clocks before each transaction. */
 export class KeyClock implements CommitObserver {
-  #leadMs = readLeadMs();
+  #leadMs = performance.timeOrigin;
   #measuredMs = this.#leadMs;
 
   /** Returns the correction of all keys, if one is needed. */
   begin(): readonly Statement[] {
-    this.#measuredMs = readLeadMs();
+    this.#measuredMs = Date.now() - performance.now();
     const jumpMs = Math.round(this.#measuredMs - this.#leadMs);
     if (jumpMs < MIN_JUMP_MS) return [];
     const sql = `UPDATE ${ANSWERS} SET answered_at = answered_at + (?1 ->> '$')`;
@@ -26,8 +26,4 @@ export class KeyClock implements CommitObserver {
     // Not measured again: the clock may have been set during the transaction.
     if (isDurable) this.#leadMs = this.#measuredMs;
   }
-}
-
-function readLeadMs(): number {
-  return Date.now() - performance.now();
 }
