@@ -79,14 +79,15 @@ class GuideRenderer extends Renderer {
   }
 
   /** Wraps long lines, but not those of drawings and tables, which scroll by keyboard too. */
-  override code({ text, lang = 'text' }: Tokens.Code): string {
-    const code = `<code>${highlight(text, lang)}</code></pre>`;
-    if (lang === 'text') return `<pre class="scrolling" tabindex="0">${code}\n`;
+  override code({ text, lang }: Tokens.Code): string {
+    const language = lang || 'text';
+    const code = `<code>${highlight(text, language)}</code></pre>`;
+    if (language === 'text') return `<pre class="scrolling" tabindex="0">${code}\n`;
     return `<div class="command">\n<pre>${code}\n${COPY_BUTTON}\n</div>\n`;
   }
 
   override codespan({ text }: Tokens.Codespan): string {
-    return `<code>${highlight(text, 'inline')}</code>`;
+    return `<code>${highlight(text, 'text')}</code>`;
   }
 
   override table(token: Tokens.Table): string {
