@@ -21,7 +21,8 @@ const GUIDE_PAGES = new URL('../docs/guides/', import.meta.url);
 const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
 
 const FILE_NAMES = [
-  ...['page.css', 'docs.css', 'guide.css', 'operations.css', 'operation.css', 'swagger-ui.css'],
+  ...['page.css', 'docs.css', 'problems.css', 'guide.css'],
+  ...['operations.css', 'operation.css', 'swagger-ui.css'],
   ...['initializer.js', 'adjustments.js', 'requests.js', 'samples.js', 'copy.js', 'key.js'],
   ...['swagger-ui-bundle.js', 'favicon.svg'],
 ];

@@ -47,9 +47,9 @@ ${renderProblemList('')}
 
 /** Returns links to all types as HTML. `root` is as for pages; `current` is the type shown. */
 export function renderProblemList(root: string, current?: ProblemSlug): string {
-  const items = problems.map(({ slug, status, title }) => {
+  const items = problems.map(({ slug, status }) => {
     const here = slug === current ? ' aria-current="page"' : '';
-    const text = `<span class="status">${status}</span> ${escapeHtml(title)}`;
+    const text = `<span class="status">${status}</span> <code>${slug}</code>`;
     return `<li><a href="${root}problems/${slug}"${here}>${text}</a></li>`;
   });
   return `<ul class="problem-list">\n${items.join('\n')}\n</ul>`;

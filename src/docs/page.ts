@@ -51,7 +51,7 @@ alt="" width="28" height="28">notes-server</a>
 <nav aria-label="Documentation">
 <a href="${root}docs#operations">Operations</a>
 <a href="${root}docs/guides">Guides</a>
-<a href="${root}docs#problems">Problems</a>
+<a href="${root}problems">Problems</a>
 <a href="${root}openapi.json">OpenAPI</a>
 </nav>
 </div>

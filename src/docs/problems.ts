@@ -52,9 +52,9 @@ function renderHtml(problem: ProblemType, problemBase: string): Reply {
   const main = `<p class="above soft">Problem <code>${slug}</code></p>
 <h1><span class="status">${status}</span> ${escapeHtml(title)}</h1>
 <h2>What it means</h2>
-<p>${escapeHtml(meaning)}</p>
+<p>${renderSentences(meaning)}</p>
 <h2>What to do</h2>
-<p>${escapeHtml(remedy).replace(/`([^`]*)`/g, '<code>$1</code>')}</p>
+<p>${renderSentences(remedy)}</p>
 <h2>Example</h2>
 <pre><code>${escapeHtml(JSON.stringify(example, null, 2))}</code></pre>
 <nav aria-labelledby="all-problems">
@@ -68,12 +68,28 @@ function renderList(): Reply {
   const main = `<h1>Problems</h1>
 <p>Error responses are problem details (RFC 9457). The <code>type</code> of each leads to its page,
 which says what it means and what to do.</p>
-${renderProblemList('')}`;
-  return pageReply('Problems', '', main);
+<ul class="problem-rows">
+${problems.map(renderRow).join('\n')}
+</ul>`;
+  return pageReply('Problems', '', main, '<link rel="stylesheet" href="docs/problems.css">\n');
 }
 
-function pageReply(title: string, root: string, main: string): Reply {
-  const body = renderPage({ title: `${title} - notes-server`, root, main });
+function renderRow({ slug, status, title, meaning }: ProblemType): string {
+  const [firstSentence = ''] = meaning.split(/(?<=\.) /);
+  return `<li>
+<span class="status">${status}</span>
+<a href="problems/${slug}"><code>${slug}</code></a>
+<span class="soft">${escapeHtml(title)}</span>
+<p>${renderSentences(firstSentence)}</p>
+</li>`;
+}
+
+function renderSentences(text: string): string {
+  return escapeHtml(text).replace(/`([^`]*)`/g, '<code>$1</code>');
+}
+
+function pageReply(title: string, root: string, main: string, head = ''): Reply {
+  const body = renderPage({ title: `${title} - notes-server`, root, head, main });
   return { status: 200, headers: [...PAGE_HEADERS, ...VARY], body };
 }
 

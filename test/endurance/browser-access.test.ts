@@ -278,9 +278,9 @@ test('docs page: without a script it says what the service is', { skip }, async 
   assert.ok(await page.locator('.command', { hasText: `${service.url}/notes` }).isVisible());
   assert.equal(await page.locator('.copy').isVisible(), false);
   assert.ok(await page.getByText('requires JavaScript').isVisible());
-  await page.locator('#problems').getByRole('link', { name: '404 Not Found' }).click();
+  await page.locator('#problems').getByRole('link', { name: '404 not-found' }).click();
   assert.ok(await page.getByRole('heading', { name: 'What to do' }).isVisible());
-  assert.equal(await page.locator('[aria-current="page"]').textContent(), '404 Not Found');
+  assert.equal(await page.locator('[aria-current="page"]').textContent(), '404 not-found');
   assert.deepEqual(faults, []);
 });
 test('problem page: a long type does not make it scroll sideways', { skip }, async (t) => {

@@ -19,7 +19,7 @@ const [CSS, SCRIPT] = ['text/css; charset=utf-8', 'text/javascript; charset=utf-
 const DOCUMENTS = [
   { path: '/docs', type: HTML },
   ...GUIDE_PAGES.map((path) => ({ path, type: HTML })),
-  ...['page', 'docs', 'guide', 'operations', 'operation', 'swagger-ui'].map((name) => {
+  ...['page', 'docs', 'problems', 'guide', 'operations', 'operation'].map((name) => {
     return { path: `/docs/${name}.css`, type: CSS };
   }),
   ...['initializer', 'adjustments', 'requests', 'samples', 'copy', 'swagger-ui-bundle'].map(
@@ -27,6 +27,7 @@ const DOCUMENTS = [
       return { path: `/docs/${name}.js`, type: SCRIPT };
     },
   ),
+  { path: '/docs/swagger-ui.css', type: CSS },
   { path: '/docs/favicon.svg', type: 'image/svg+xml' },
   { path: '/openapi.json', type: 'application/json' },
 ];

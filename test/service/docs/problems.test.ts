@@ -25,9 +25,8 @@ test('problem pages: each has meaning, remedy and example', async (t) => {
     const text = page.text.replace(/&#(\d+);/g, (_reference, code) => String.fromCharCode(code));
     assert.ok(text.includes(`<title>${status} ${title} - notes-server</title>`), slug);
     assert.ok(text.includes(`<h1><span class="status">${status}</span> ${title}</h1>`), slug);
-    const remedyHtml = remedy.replace(/`(.*?)`/g, '<code>$1</code>');
-    for (const paragraph of [meaning, remedyHtml])
-      assert.ok(text.includes(`<p>${paragraph}</p>`), slug);
+    for (const paragraph of [meaning, remedy])
+      assert.ok(text.includes(`<p>${paragraph.replace(/`(.*?)`/g, '<code>$1</code>')}</p>`), slug);
     const example = JSON.parse(/<pre><code>(\{.*\})<\/code>/s.exec(text)?.[1] ?? '');
     assert.deepEqual(
       [example.type, example.status],
@@ -78,6 +77,15 @@ test('problem pages: a list of all, open without a key', async (t) => {
     [...text.matchAll(/href="problems\/([\w-]+)"/g)].map(([, slug]) => slug),
     problems.map(({ slug }) => slug),
   );
+  for (const { slug, status, title, meaning } of problems) {
+    const row = new RegExp(
+      `<span class="status">${status}</span>\\n<a [^>]*><code>${slug}<.*?</li>`,
+      's',
+    );
+    const [shown = ''] = row.exec(text) ?? [];
+    assert.ok(shown.includes(`<span class="soft">${title}</span>`), slug);
+    assert.ok(shown.includes(`<p>${meaning.split(' ')[0]} `), slug);
+  }
   const { json } = await request('GET', '/problems', { headers: { accept: 'application/json' } });
   assert.deepEqual(json, { items: problems.map(explanationOf) });
 });
