@@ -4,6 +4,7 @@ import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { createDrawer } from './draw.ts';
 import { renderGuide } from './guide-page.ts';
 import { GUIDES } from './guides.ts';
 
@@ -11,6 +12,7 @@ import { GUIDES } from './guides.ts';
 export async function buildDocs(source: URL, output: URL): Promise<void> {
   await bundleFiles(new URL('assets/', source), new URL('assets/', output));
   await renderGuides(new URL('guides/', source), new URL('guides/', output));
+  await renderDrawings(new URL('drawings/', source), new URL('drawings/', output));
 }
 
 /** Gathers all files, so that the service does not need Swagger UI's package. */
@@ -39,6 +41,16 @@ async function renderGuides(source: URL, target: URL): Promise<void> {
     const markdown = await readFile(new URL(`${guide.name}.md`, source), 'utf8');
     const page = Buffer.from(renderGuide(guide, markdown));
     await writeAsset(new URL(`${guide.name}.html`, target), page);
+  }
+}
+
+async function renderDrawings(source: URL, target: URL): Promise<void> {
+  const draw = await createDrawer();
+  await mkdir(target, { recursive: true });
+  for (const file of await readdir(source)) {
+    const name = file.replace('.dot', '');
+    const html = draw(name, await readFile(new URL(file, source), 'utf8'));
+    await writeFile(new URL(`${name}.html`, target), html);
   }
 }
 

@@ -16,17 +16,19 @@ import { withPagesForUnknown } from './unknown.ts';
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);
 const GUIDE_PAGES = new URL('../docs/guides/', import.meta.url);
+const DRAWINGS = new URL('../docs/drawings/', import.meta.url);
 
 /** The base URL in the contract and its examples, and the base of its problem types. */
 const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
 
 const FILE_NAMES = [
-  ...['page.css', 'docs.css', 'problems.css', 'guide.css'],
+  ...['page.css', 'docs.css', 'drawings.css', 'problems.css', 'guide.css'],
   ...['operations.css', 'operation.css', 'swagger-ui.css'],
   ...['initializer.js', 'adjustments.js', 'requests.js', 'samples.js', 'copy.js', 'key.js'],
   ...['swagger-ui-bundle.js', 'favicon.svg'],
 ];
 const GUIDE_NAMES = GUIDES.map(({ name }) => `${name}.html`);
+const DRAWING_NAMES = ['records.html', 'writes.html'];
 
 const REVALIDATE = ['cache-control', 'no-cache'];
 const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
@@ -40,6 +42,7 @@ const loadDocumentation = () =>
     readFile(CONTRACT, 'utf8').then((text) => JSON.stringify(JSON.parse(text, published))),
     readAssets(FILES, FILE_NAMES, FILE_HEADERS),
     readAssets(GUIDE_PAGES, GUIDE_NAMES, FILE_HEADERS),
+    Promise.all(DRAWING_NAMES.map((name) => readFile(new URL(name, DRAWINGS), 'utf8'))),
   ]);
 
 /** Read once for all services of the process. */
@@ -54,11 +57,11 @@ function contractAt(contract: string, { baseUrl, problemBase }: Bases): string {
 /** The documentation, and the pages of the problems. */
 export async function docs(requiresKey: boolean): Promise<Feature> {
   documentation ??= loadDocumentation();
-  const [text, files, guides] = await documentation;
+  const [text, files, guides, drawings] = await documentation;
 
   function routes(bases: Bases): Route[] {
     const contract = contractAt(text, bases);
-    const html = compress(renderDocsPage(contract, bases, requiresKey));
+    const html = compress(renderDocsPage(contract, bases, requiresKey, drawings));
     const servePage = createAssetServer(html, [...PAGE_HEADERS, ...REVALIDATE]);
     const guidesHtml = compress(renderGuidesPage());
     const serveGuides = createAssetServer(guidesHtml, [...PAGE_HEADERS, ...REVALIDATE]);
@@ -87,19 +90,25 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
   return { routes };
 }
 
-function renderDocsPage(contract: string, { baseUrl }: Bases, requiresKey: boolean): string {
+function renderDocsPage(
+  contract: string,
+  { baseUrl }: Bases,
+  requiresKey: boolean,
+  drawings: readonly string[],
+): string {
   const { info } = JSON.parse(contract) as { info: { version: string; summary: string } };
   return renderPage({
     title: 'notes-server documentation',
     root: '',
     head: `<meta name="description" content="${escapeHtml(info.summary)}">
 <link rel="stylesheet" href="docs/docs.css">
+<link rel="stylesheet" href="docs/drawings.css">
 <link rel="stylesheet" href="docs/operations.css">
 <link rel="stylesheet" href="docs/operation.css">
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script src="docs/initializer.js" type="module"></script>
 `,
-    main: renderLanding(info.version, baseUrl, requiresKey),
+    main: renderLanding(info.version, baseUrl, requiresKey, drawings),
   });
 }
 

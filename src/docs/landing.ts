@@ -7,13 +7,18 @@ import { COPY_BUTTON, COPY_STATUS, escapeHtml } from './page.ts';
 import { SAMPLES } from './samples.ts';
 
 /** Returns the HTML of the content of /docs. `baseUrl` has no trailing slash. */
-export function renderLanding(version: string, baseUrl: string, requiresKey: boolean): string {
+export function renderLanding(
+  version: string,
+  baseUrl: string,
+  requiresKey: boolean,
+  drawings: readonly string[],
+): string {
   const [curl = '', ...samples] = renderFirstCalls(baseUrl, requiresKey);
   const hint = 'This service requires a key: replace <code>KEY</code> with yours.\n';
   return `<h1>notes-server <span class="version">${escapeHtml(version)}</span></h1>
-<p class="lead">A service that stores ${RESOURCE_NAMES}, with a JSON API over HTTP. It
-validates input strictly, returns every text exactly as sent, and confirms a write only after it is
-stored. Six demonstrations run threads that coordinate through shared memory.</p>
+<p class="lead">A service that stores ${RESOURCE_NAMES} for scripts and assistants, with a JSON
+API over HTTP. It validates input strictly, returns every text exactly as sent, and confirms a write
+only when it is on disk.</p>
 <h2 id="first-call">Create your first note</h2>
 <div class="command">
 <pre><code>${curl}</code></pre>
@@ -26,16 +31,22 @@ ${samples.map((sample) => `<pre><code>${sample}</code></pre>`).join('\n')}
 </details>
 <p class="soft">${requiresKey ? hint : ''}The complete contract with all limits is
 <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+<div class="beside">
+<section id="guides" aria-labelledby="guides-title">
+<h2 id="guides-title">Guides</h2>
+${renderGuideList('', 3)}
+</section>
+<section aria-labelledby="drawings-title">
+<h2 id="drawings-title">How it works</h2>
+${drawings.join('\n')}
+</section>
+</div>
 <section id="operations" aria-labelledby="operations-title">
 <h2 id="operations-title">Operations</h2>
 <div id="swagger-ui"${requiresKey ? ' data-requires-key' : ''}>
 <p>This interactive list of operations requires JavaScript. Without it, see
 <a href="openapi.json">openapi.json</a>, which describes every operation.</p>
 </div>
-</section>
-<section id="guides" aria-labelledby="guides-title">
-<h2 id="guides-title">Guides</h2>
-${renderGuideList('', 3)}
 </section>
 <section id="problems" aria-labelledby="problems-title">
 <h2 id="problems-title">Problems</h2>

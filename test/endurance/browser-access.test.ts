@@ -153,6 +153,26 @@ test('guides: axe finds nothing on any of them', { skip }, async (t) => {
   assert.deepEqual(faults, []);
 });
 
+const OVERFLOWING = `[...document.querySelectorAll('.node')].flatMap((node) => {
+  const box = node.querySelector('polygon').getBoundingClientRect();
+  const texts = [...node.querySelectorAll('text')].map((text) => text.getBoundingClientRect());
+  return texts.filter((text) => text.left < box.left || text.right > box.right);
+}).length`;
+
+test('docs page: the texts of drawings fit into their boxes, and can be read', {
+  skip,
+}, async (t) => {
+  const { page } = await open(t, `${service.url}/docs`);
+  for (const viewport of [SMALL_PHONE, PHONE, DESKTOP]) {
+    await page.setViewportSize(viewport);
+    assert.equal(await page.evaluate(OVERFLOWING), 0, `${viewport.width} px`);
+    for (const text of await page.locator('.node text').all()) {
+      const { height = 0 } = (await text.boundingBox()) ?? {};
+      assert.ok(height >= 12, `${await text.textContent()} is ${height} px high`);
+    }
+  }
+});
+
 test('docs page: the keyboard leads to an operation and its answer', { skip }, async (t) => {
   const { page, faults } = await open(t, `${service.url}/docs`);
   await page.locator('.opblock').first().waitFor();

@@ -118,13 +118,13 @@ test('package: engines and types are those of the oldest Node', () => {
 });
 
 /**
- * The files that the build makes: the modules of the service, the assets of the docs page and the
- * guides.
+ * The files that the build makes: the modules of the service, the assets of the docs page, its
+ * drawings and the guides.
  */
 function builtFiles(): string[] {
   const modules = [...closureOf('main.ts'), ...closureOf('library.ts')];
   const code = modules.map((path) => path.replace(/(?:\.d)?\.ts$/, '.js'));
-  const folders = ['docs/assets/', 'docs/guides/'];
+  const folders = ['docs/assets/', 'docs/drawings/', 'docs/guides/'];
   const documents = folders.flatMap((folder) =>
     readdirSync(new URL(`dist/src/${folder}`, root)).map((name) => `${folder}${name}`),
   );

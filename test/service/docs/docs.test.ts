@@ -19,7 +19,7 @@ const [CSS, SCRIPT] = ['text/css; charset=utf-8', 'text/javascript; charset=utf-
 const DOCUMENTS = [
   { path: '/docs', type: HTML },
   ...GUIDE_PAGES.map((path) => ({ path, type: HTML })),
-  ...['page', 'docs', 'problems', 'guide', 'operations', 'operation'].map((name) => {
+  ...['page', 'docs', 'drawings', 'problems', 'guide', 'operations', 'operation'].map((name) => {
     return { path: `/docs/${name}.css`, type: CSS };
   }),
   ...['initializer', 'adjustments', 'requests', 'samples', 'copy', 'swagger-ui-bundle'].map(
