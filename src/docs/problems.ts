@@ -78,8 +78,8 @@ function renderRow({ slug, status, title, meaning }: ProblemType): string {
   const [firstSentence = ''] = meaning.split(/(?<=\.) /);
   return `<li>
 <span class="status">${status}</span>
-<a href="problems/${slug}"><code>${slug}</code></a>
-<span class="soft">${escapeHtml(title)}</span>
+<p><a href="problems/${slug}"><code>${slug}</code></a>
+<span class="soft">${escapeHtml(title)}</span></p>
 <p>${renderSentences(firstSentence)}</p>
 </li>`;
 }

@@ -79,7 +79,7 @@ test('problem pages: a list of all, open without a key', async (t) => {
   );
   for (const { slug, status, title, meaning } of problems) {
     const row = new RegExp(
-      `<span class="status">${status}</span>\\n<a [^>]*><code>${slug}<.*?</li>`,
+      `<span class="status">${status}</span>\\n<p><a [^>]*><code>${slug}<.*?</li>`,
       's',
     );
     const [shown = ''] = row.exec(text) ?? [];
