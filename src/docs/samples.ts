@@ -21,6 +21,7 @@ export const SAMPLES: readonly {
 function writeCurl({ method, url, headers, body }: SampleRequest): string {
   const isImplied = method === (body === undefined ? 'GET' : 'POST');
   const options = [
+    ...(headers.accept === 'text/event-stream' ? ['-N'] : []),
     ...(isImplied ? [] : [`-X ${method}`]),
     ...Object.entries(headers).map(([name, value]) => `-H ${shellText(`${name}: ${value}`)}`),
     ...(body === undefined ? [] : [`-d ${shellText(body)}`]),
