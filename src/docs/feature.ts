@@ -25,7 +25,7 @@ const FILE_NAMES = [
   ...['page.css', 'docs.css', 'drawings.css', 'problems.css', 'guide.css'],
   ...['operations.css', 'operation.css', 'swagger-ui.css'],
   ...['initializer.js', 'adjustments.js', 'requests.js', 'samples.js', 'copy.js', 'key.js'],
-  ...['swagger-ui-bundle.js', 'favicon.svg'],
+  ...['description.js', 'swagger-ui-bundle.js', 'favicon.svg'],
 ];
 const GUIDE_NAMES = GUIDES.map(({ name }) => `${name}.html`);
 const DRAWING_NAMES = ['records.html', 'writes.html'];
@@ -105,8 +105,7 @@ function renderDocsPage(
 <link rel="stylesheet" href="docs/drawings.css">
 <link rel="stylesheet" href="docs/operations.css">
 <link rel="stylesheet" href="docs/operation.css">
-<script src="docs/swagger-ui-bundle.js" defer></script>
-<script src="docs/initializer.js" type="module"></script>
+<script src="docs/initializer.js" type="module" async></script>
 `,
     main: renderLanding(info.version, baseUrl, requiresKey, drawings),
   });

@@ -44,8 +44,8 @@ ${drawings.join('\n')}
 <section id="operations" aria-labelledby="operations-title">
 <h2 id="operations-title">Operations</h2>
 <div id="swagger-ui"${requiresKey ? ' data-requires-key' : ''}>
-<p>This interactive list of operations requires JavaScript. Without it, see
-<a href="openapi.json">openapi.json</a>, which describes every operation.</p>
+<noscript><p>This interactive list of operations requires JavaScript. Without it, see
+<a href="openapi.json">openapi.json</a>, which describes every operation.</p></noscript>
 </div>
 </section>
 <section id="problems" aria-labelledby="problems-title">

@@ -96,7 +96,7 @@ export async function pasted(page: Page): Promise<string> {
 export async function unfold(page: Page, tag: string, operationId: string): Promise<Locator> {
   const block = page.locator(`#operations-${tag}-${operationId}`);
   await block.locator('.opblock-summary-control').click();
-  await block.locator('.execute').waitFor();
+  await block.locator('.samples').waitFor();
   return block;
 }
 
@@ -114,13 +114,12 @@ export async function execute(block: Locator): Promise<Shown> {
     .waitForResponse((response) => response.request().resourceType() === 'fetch');
   await block.locator('.execute').click();
   const response = await answered;
-  const table = block.locator('table.live-responses-table');
-  const status = table.locator('tbody .response-col_status', { hasText: /^[2-5]\d\d/ });
-  await status.waitFor();
-  const body = table.locator('.highlight-code code').first();
+  const status = block.locator('.execution-status', { hasText: /^[2-5]\d\d/ });
+  const shown = await status.textContent();
+  const body = block.locator('.answer .highlight-code code');
   return {
     url: response.url(),
-    status: (await status.textContent()) ?? '',
+    status: shown?.slice(0, 3) ?? '',
     text: (await body.count()) > 0 ? await body.textContent() : null,
   };
 }

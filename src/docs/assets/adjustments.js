@@ -1,11 +1,11 @@
 // A plugin for Swagger UI: a layout that begins with the operations, responses whose problems are
 // collapsed, and names and roles for screen readers and keyboards.
 
-const LINES = 'application/x-ndjson';
+import { wordsOf } from './description.js';
 
 /** The plugin. Swagger UI calls it with its system, which contains its React. */
 export function adjustments({ React }) {
-  const { createElement, Fragment, useEffect, useRef } = React;
+  const { createElement, useEffect, useRef } = React;
   const nothing = () => () => null;
   const { requiresKey } = document.querySelector('#swagger-ui').dataset;
 
@@ -14,8 +14,8 @@ export function adjustments({ React }) {
    * server.
    */
   function OperationsLayout({ getComponent, specSelectors, layoutSelectors, layoutActions }) {
-    const [Errors, Operations, Models, Markdown, AuthorizeBtnContainer, KeyState] = [
-      ...['errors', 'operations', 'Models', 'Markdown', 'AuthorizeBtnContainer', 'KeyState'],
+    const [Errors, Operations, Models, Markdown, KeyForm] = [
+      ...['errors', 'operations', 'Models', 'Markdown', 'KeyForm'],
     ].map((name) => getComponent(name, true));
     // The text above the first heading is on the page already.
     const [, ...sections] = specSelectors.info().get('description').split(/^## /m);
@@ -31,71 +31,68 @@ export function adjustments({ React }) {
     const phrase = layoutSelectors.currentFilter() || '';
     const groups = specSelectors.taggedOperations();
     const count = groups.reduce((sum, group) => sum + group.get('operations').size, 0);
+    const all = specSelectors.operations().size;
+    const { updateFilter } = layoutActions;
     return createElement(
       'div',
       { className: 'swagger-ui' },
       createElement(Errors),
       rules,
-      requiresKey !== undefined &&
-        createElement(
-          'div',
-          { className: 'key' },
-          createElement(
-            'p',
-            null,
-            'This service requires an API key. Enter it here to try operations.',
-          ),
-          createElement(AuthorizeBtnContainer),
-          createElement(KeyState),
-        ),
-      createElement(Filter, { phrase, count, onChange: layoutActions.updateFilter }),
-      createElement(Groups, { names: groups.keySeq() }),
-      count > 0 && createElement(Operations),
+      requiresKey !== undefined && createElement(KeyForm),
+      createElement(Groups, { names: specSelectors.operationsWithTags().keySeq(), updateFilter }),
+      createElement(
+        'div',
+        { id: 'list', tabIndex: -1 },
+        createElement(Filter, { phrase, count, all, updateFilter }),
+        count > 0 && createElement(Operations),
+      ),
       count > 0 && createElement(Models),
     );
   }
 
-  function Filter({ phrase, count, onChange }) {
+  function Filter({ phrase, count, all, updateFilter }) {
+    const found =
+      count === 0 ? 'No operation has all these words.' : `${count} of ${all} operations`;
     return createElement(
       'div',
-      { className: 'filter-operations' },
+      { className: 'field' },
       createElement(
         'label',
         null,
         'Filter operations',
         createElement('input', {
           type: 'search',
+          placeholder: 'such as search, etag or /trash',
           value: phrase,
-          onChange: ({ target }) => onChange(target.value),
+          onChange: ({ target }) => updateFilter(target.value),
         }),
       ),
-      createElement(
-        'span',
-        { className: 'soft', role: 'status' },
-        phrase && `${count} operation${count === 1 ? '' : 's'}`,
-      ),
+      createElement('span', { className: 'soft', role: 'status' }, phrase && found),
     );
   }
 
-  /** Keeps the operations that contain each word of the phrase. */
+  /** Keeps the operations that have each part of the phrase, from the beginning of a word. */
   function opsFilter(groups, phrase) {
-    const words = phrase.toLowerCase().split(/\s+/);
-    const matches = (name) => (each) => {
-      const summary = each.getIn(['operation', 'summary']);
-      const text = [name, each.get('method'), each.get('path'), summary].join(' ').toLowerCase();
-      return words.every((word) => text.includes(word));
-    };
+    const parts = phrase.split(' ').map(wordsOf);
+    const matches = (each) =>
+      parts.every((part) => each.getIn(['operation', 'x-words']).includes(part));
     return groups
-      .map((group, name) => group.update('operations', (all) => all.filter(matches(name))))
+      .map((group) => group.update('operations', (all) => all.filter(matches)))
       .filter((group) => group.get('operations').size > 0);
   }
 
-  function Groups({ names }) {
+  /** Links to all groups; they end the filter, which may hide the group. */
+  function Groups({ names, updateFilter }) {
+    const onClick = () => updateFilter('');
     const items = names.map((name) =>
       createElement(
         'li',
         { key: name },
-        createElement('a', { href: `#operations-tag-${name}`, className: 'noZensmooth' }, name),
+        createElement(
+          'a',
+          { href: `#operations-tag-${name}`, className: 'noZensmooth', onClick },
+          name,
+        ),
       ),
     );
     return createElement(
@@ -126,7 +123,7 @@ export function adjustments({ React }) {
   const withProblemsFolded =
     (Responses, { getComponent }) =>
     (props) => {
-      const [Markdown, Samples] = ['Markdown', 'Samples'].map((name) => getComponent(name, true));
+      const Markdown = getComponent('Markdown', true);
       const isProblem = (response) => problemsOf(response).length > 0;
       const items = new Map();
       for (const response of props.responses.filter(isProblem).values()) {
@@ -150,7 +147,6 @@ export function adjustments({ React }) {
       return createElement(
         'div',
         { ref: nameRegion },
-        createElement(Samples, { path: props.path, method: props.method }),
         createElement(Responses, { ...props, responses: props.responses.filterNot(isProblem) }),
         items.size > 0 &&
           createElement(
@@ -173,7 +169,7 @@ export function adjustments({ React }) {
     });
     return only === undefined
       ? createElement(ContentType, props)
-      : createElement('span', { className: 'only-content-type' }, only);
+      : createElement('span', null, only);
   };
 
   const labelled = (ExamplesSelect) => (props) =>
@@ -202,80 +198,29 @@ export function adjustments({ React }) {
     );
   };
 
-  const asDialog = (AuthorizationPopup) => (props) => {
-    const dialog = useRef(null);
-    // Read during rendering: Swagger UI has moved the focus by the time effects run.
-    const opener = useRef(document.activeElement);
-    useEffect(() => {
-      dialog.current.querySelector('input')?.focus();
-      return () => opener.current.focus();
-    }, []);
-    const stayInside = (event) => {
-      const stops = [...dialog.current.querySelectorAll('button, input')];
-      const [first, last] = event.shiftKey
-        ? [stops.at(-1), stops.at(0)]
-        : [stops.at(0), stops.at(-1)];
-      if (event.key !== 'Tab' || document.activeElement !== last) return;
-      event.preventDefault();
-      first.focus();
-    };
-    return createElement(
-      'div',
-      {
-        ref: dialog,
-        role: 'dialog',
-        'aria-modal': true,
-        'aria-label': 'Available authorizations',
-        onKeyDown: stayInside,
-      },
-      createElement(AuthorizationPopup, props),
-    );
-  };
-
-  /** Shows examples of lines as lines; Swagger UI would show an array. */
+  /** Shows examples of lines as lines; Swagger UI would show an array or a text in quotes. */
   function writeLines() {
     const { jsonSchema202012 } = this.fn;
     const { getJsonSampleSchema } = jsonSchema202012;
     jsonSchema202012.getJsonSampleSchema = (schema, config, type, example) => {
       const sample = getJsonSampleSchema(schema, config, type, example);
-      // An export is described as a text, whose example has lines.
-      if (type !== LINES || schema.type === 'string') return sample;
-      return JSON.parse(sample)
-        .map((each) => JSON.stringify(each))
+      if (type !== 'application/x-ndjson') return sample;
+      const lines = [JSON.parse(sample)].flat();
+      return lines
+        .map((each) => (schema.type === 'string' ? each : JSON.stringify(each)))
         .join('\n');
     };
   }
 
-  const textInput = (props) => createElement(props.getComponent('JsonSchema_string'), props);
-
   return {
     afterLoad: writeLines,
-    components: {
-      OperationsLayout,
-      // Swagger UI would warn in the console that there is none for the items of an array.
-      JsonSchema_integer_int64: textInput,
-      'JsonSchema_string_well-formed': textInput,
-    },
+    components: { OperationsLayout },
     fn: { opsFilter },
     wrapComponents: {
       OperationTag: withNamedButton,
       responses: withProblemsFolded,
       contentType: withoutChoiceOfOne,
       ExamplesSelect: labelled,
-      // Swagger UI would take lines of JSON for one faulty JSON text.
-      responseBody: (ResponseBody) => (props) =>
-        createElement(ResponseBody, {
-          ...props,
-          contentType: props.contentType?.replace(LINES, 'text/plain'),
-        }),
-      authorizationPopup: asDialog,
-      CloseIcon: (CloseIcon) => (props) =>
-        createElement(
-          Fragment,
-          null,
-          createElement(CloseIcon, props),
-          createElement('span', { className: 'visually-hidden' }, 'Close'),
-        ),
       // The text of a button is its name, except for the minus sign beside an item of an array.
       Button: (Button) => (props) =>
         createElement(Button, {

@@ -1,45 +1,36 @@
-// A plugin for Swagger UI: the form for keys, and the page beside its button, say what the entered
-// key may do and when it expires.
+// A plugin for Swagger UI: a form for the key to try operations with, which says what the key may do
+// and when it expires.
 
 /** The plugin. Swagger UI calls it with its system, which contains its React. */
-export function keyState({ React }) {
-  const { createElement, Fragment, useEffect, useState } = React;
-  // One request for both places: a wrong key counts as a guess.
-  let asked = {};
-  const stateOf = (key) => {
-    if (asked.key !== key) asked = { key, state: describe(key) };
-    return asked.state;
-  };
+export function keyForm({ React }) {
+  const { createElement, useState } = React;
 
-  function KeyState({ authSelectors }) {
-    const authorized = authSelectors.authorized();
-    const key = authorized.getIn(['bearer', 'value']) ?? authorized.getIn(['apiKey', 'value']);
-    const [text, setText] = useState('');
-    useEffect(() => {
-      let isShown = true;
-      setText('');
-      if (key) stateOf(key).then((state) => isShown && setText(state));
-      return () => {
-        isShown = false;
-      };
-    }, [key]);
-    return createElement('p', { className: 'key-state', role: 'status' }, text);
+  function KeyForm({ authActions, specSelectors }) {
+    const [state, setState] = useState('');
+    const onSubmit = async (event) => {
+      event.preventDefault();
+      const key = event.target.elements.key.value.trim();
+      setState('');
+      if (key === '') return authActions.logout(['bearer']);
+      const schema = specSelectors.securityDefinitions().get('bearer');
+      authActions.authorize({ bearer: { name: 'bearer', schema, value: key } });
+      setState(await describe(key));
+    };
+    return createElement(
+      'form',
+      { className: 'field', onSubmit },
+      createElement(
+        'label',
+        null,
+        'API key, which this service requires',
+        createElement('input', { name: 'key', autoComplete: 'off', spellCheck: false }),
+      ),
+      createElement('button', { className: 'btn' }, 'Use this key'),
+      createElement('span', { className: 'soft', role: 'status' }, state),
+    );
   }
 
-  return {
-    components: { KeyState },
-    wrapComponents: {
-      // There is one for each way to send the key. Basic is for programs that need a user name.
-      auths: (Auths, system) => (props) =>
-        !props.definitions.has('basic') &&
-        createElement(
-          Fragment,
-          null,
-          createElement(Auths, props),
-          props.definitions.has('apiKey') && createElement(system.getComponent('KeyState', true)),
-        ),
-    },
-  };
+  return { components: { KeyForm } };
 }
 
 /** Asks the service; resolves with a sentence. */

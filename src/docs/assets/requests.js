@@ -1,15 +1,20 @@
-// A plugin for Swagger UI: keeps the focus on Execute, shows and announces what came of it, and
-// shows the request as code.
+// A plugin for Swagger UI: keeps the focus on Execute, shows and announces what came of it below,
+// and shows the request as code.
 import { copy } from './copy.js';
 import { SAMPLES } from './samples.js';
 
+const LINES = 'application/x-ndjson';
+
 /** The plugin. Swagger UI calls it with its system, which contains its React. */
 export function requests({ React }) {
-  const { createElement, useEffect, useRef, useState } = React;
+  const { createElement, Fragment, useEffect, useRef, useState } = React;
   const host = document.querySelector('#swagger-ui');
 
-  /** Swagger UI disables Execute while a request is running, which would drop the focus. */
-  const withStatus = (Execute, system) => (props) => {
+  /**
+   * Execute, unless the answer may not end, and what came of it. Swagger UI disables Execute while a
+   * request is running, which would drop the focus, and does not render it when it refuses a body.
+   */
+  function Execution({ Execute, ...props }) {
     const element = useRef(null);
     const wasRunning = useRef(false);
     useEffect(() => {
@@ -20,25 +25,59 @@ export function requests({ React }) {
     return createElement(
       'div',
       { className: 'execution', ref: element, onClickCapture: ignoreWhileRunning },
-      createElement(Execute, { ...props, disabled: false }),
-      createElement(system.getComponent('ExecutionStatus', true), props),
+      mayNotEnd(props) || createElement(Execute, { ...props, disabled: false }),
+      createElement('p', { className: 'execution-status', role: 'status' }, statusOf(props)),
     );
-  };
+  }
 
-  /** Follows the state itself: Swagger UI does not rerender Execute when it refuses a body. */
-  const ExecutionStatus = (props) =>
-    createElement('p', { className: 'execution-status', role: 'status' }, statusOf(props));
+  /** The last answer, unless it is none to the inputs as they are. */
+  function Answer({ path, method, getComponent, ...props }) {
+    const response = props.specSelectors.responseFor(path, method);
+    if (!response?.get('status') || refusalOf({ path, method, ...props })) return null;
+    const headers = response.get('headers').toJS();
+    const lines = Object.entries(headers).map(
+      ([name, all]) => `${name}: ${[all].flat().join(', ')}`,
+    );
+    const body = {
+      content: response.get('text'),
+      // Swagger UI would take lines of JSON for one faulty JSON text.
+      contentType: headers['content-type']?.replace(LINES, 'text/plain'),
+    };
+    return createElement(
+      'div',
+      { className: 'answer' },
+      body.content && createElement(getComponent('responseBody'), { ...body, getComponent }),
+      createElement('h5', null, 'Response headers'),
+      createElement('pre', null, lines.join('\n')),
+    );
+  }
+
+  /** Swagger UI would show the answer in a table below the request. */
+  const withAnswerFirst =
+    (Responses, { getComponent }) =>
+    (props) => {
+      const { path, method } = props;
+      return createElement(
+        Fragment,
+        null,
+        createElement(getComponent('Answer', true), { path, method }),
+        createElement(getComponent('Samples', true), { path, method }),
+        createElement(Responses, { ...props, tryItOutResponse: undefined }),
+      );
+    };
 
   /** The button disappears when it is pressed, and would take the focus with it. */
   const returningFocus = (Clear) => (props) =>
     createElement(
       'div',
-      { className: 'execution', onClick: ({ target }) => executeButtonOf(target).focus() },
+      { className: 'execution', onClick: ({ target }) => executeButtonOf(target)?.focus() },
       createElement(Clear, props),
     );
 
   function Samples(props) {
-    const [chosen, choose] = useState(SAMPLES[0]);
+    const [preferred, choose] = useState(SAMPLES[0]);
+    const isCommand = mayNotEnd(props);
+    const chosen = isCommand ? SAMPLES[0] : preferred;
     const [copied, setCopied] = useState('');
     const code = useRef(null);
     const text = chosen.write(requestOf(props, host.dataset.requiresKey !== undefined));
@@ -57,13 +96,14 @@ export function requests({ React }) {
     };
     return createElement(
       'details',
-      { className: 'samples' },
+      { className: 'samples', open: isCommand },
       createElement('summary', null, 'Code samples'),
-      createElement(
-        'div',
-        { role: 'group', 'aria-label': 'Language', className: 'languages' },
-        buttons,
-      ),
+      isCommand ||
+        createElement(
+          'div',
+          { role: 'group', 'aria-label': 'Language', className: 'languages' },
+          buttons,
+        ),
       createElement('pre', null, createElement('code', { ref: code }, text)),
       createElement('button', { type: 'button', className: 'btn', onClick: onCopy }, 'Copy code'),
       createElement('span', { className: 'soft', role: 'status' }, copied),
@@ -71,12 +111,12 @@ export function requests({ React }) {
   }
 
   return {
-    components: { ExecutionStatus, Samples },
+    components: { Answer, Execution, Samples },
     wrapComponents: {
-      execute: withStatus,
+      execute: (Execute, system) => (props) =>
+        createElement(system.getComponent('Execution', true), { ...props, Execute }),
       clear: returningFocus,
-      // The samples have this command too.
-      curl: () => () => null,
+      responses: withAnswerFirst,
     },
     statePlugins: {
       spec: {
@@ -89,15 +129,6 @@ export function requests({ React }) {
                 (value?.size ?? value?.length) === 0 ? undefined : value,
               ),
         },
-        wrapActions: {
-          // Swagger UI calls this when it refuses an input: the last answer is no answer to it.
-          clearValidateParams:
-            (clear, { specActions }) =>
-            ([path, method]) => {
-              specActions.clearResponse(path, method);
-              return clear([path, method]);
-            },
-        },
       },
     },
   };
@@ -107,24 +138,58 @@ const executeButtonOf = (element) => element.closest('.opblock').querySelector('
 
 /** Scrolls as much of the answer into view as the focused button allows. */
 function showAnswer(button) {
-  const answer = button.closest('.opblock').querySelector('.live-responses-table');
+  const answer = button.closest('.opblock').querySelector('.answer');
   answer?.scrollIntoView({ block: 'nearest' });
   if (button.getBoundingClientRect().top < 0) button.scrollIntoView();
 }
 
-function statusOf({ path, method, disabled, specSelectors, oas3Selectors }) {
-  if (disabled) return 'Sending the request.';
+/** Returns the media types of a success, the default first. */
+function typesOf({ path, method, specSelectors }) {
+  const responses = specSelectors.specResolvedSubtree(['paths', path, method, 'responses']);
+  const success = responses?.find((_, status) => status.startsWith('2'));
+  return success?.get('content')?.keySeq().toArray() ?? [];
+}
+
+/** Whether the answer may be a stream, take long or have all records. */
+function mayNotEnd(props) {
+  const { path, method, specSelectors, oas3Selectors } = props;
+  return (
+    oas3Selectors.responseContentType(path, method) === 'text/event-stream' ||
+    specSelectors.parameterValues([path, method]).get('query.wait') > 0 ||
+    typesOf(props)[0] === LINES
+  );
+}
+
+/** Says why the inputs cannot be sent, if they cannot. */
+function refusalOf({ path, method, specSelectors, oas3Selectors }) {
   const errors = specSelectors.validationErrors([path, method]);
-  if (errors.length > 0) return `Not sent. ${errors.join('. ')}`;
-  if (oas3Selectors.requestBodyErrors(path, method)?.size > 0)
-    return 'Not sent. The request body is empty.';
+  if (errors.length > 0)
+    return `Not sent. ${errors.join(' ')}`
+      .replaceAll(/For '(.*?)': (Value )?/g, '$1 ')
+      .replaceAll('Required field is not provided', 'is required');
+  const isEmpty = oas3Selectors.requestBodyErrors(path, method)?.size > 0;
+  return isEmpty && 'Not sent. The request body is empty.';
+}
+
+function statusOf(props) {
+  const { path, method, disabled, specSelectors } = props;
+  if (disabled) return 'Sending the request.';
+  if (mayNotEnd(props))
+    return 'The answer may be large, or take long to end. Ask for it by this command:';
+  const refusal = refusalOf(props);
+  if (refusal) return refusal;
   const response = specSelectors.responseFor(path, method);
   if (!response) return '';
   const status = response.get('status');
-  if (!status) return 'There was no response.';
+  if (/[^\0-\xff]/.test(specSelectors.requestFor(path, method)?.get('headers')))
+    return 'Not sent. A header may only have characters up to U+00FF.';
+  if (!status)
+    return 'The service could not be reached. Check that it is running and that you are connected.';
   const text = `${status} ${response.get('statusText') ?? ''}`.trim();
   const redirected = isRedirected({ path, method, specSelectors, response });
-  return redirected ? `${text}, after a redirect to ${response.get('url')}` : text;
+  const origin = redirected ? `, after a redirect to ${response.get('url')}` : '';
+  const duration = response.get('duration');
+  return `${text}${origin}${duration === undefined ? '' : `, ${duration} ms`}`;
 }
 
 function isRedirected({ path, method, specSelectors, response }) {
@@ -134,7 +199,8 @@ function isRedirected({ path, method, specSelectors, response }) {
 }
 
 /** Returns the request as the inputs of the operation are now. */
-function requestOf({ path, method, specSelectors, oas3Selectors }, requiresKey) {
+function requestOf(props, requiresKey) {
+  const { path, method, specSelectors, oas3Selectors } = props;
   const spec = specSelectors.specJson();
   let target = path;
   const query = new URLSearchParams();
@@ -154,12 +220,14 @@ function requestOf({ path, method, specSelectors, oas3Selectors }, requiresKey) 
   }
   const search = query.size > 0 ? `?${query}`.replaceAll('%2C', ',') : '';
   const body = oas3Selectors.requestBodyValue(path, method) || undefined;
+  const accept = oas3Selectors.responseContentType(path, method);
   const isOpen = spec.getIn(['paths', path, method, 'security'])?.size === 0;
   return {
     method: method.toUpperCase(),
     url: `${spec.getIn(['servers', 0, 'url'])}${target}${search}`.replaceAll("'", '%27'),
     headers: {
       ...(requiresKey && !isOpen && { authorization: 'Bearer KEY' }),
+      ...(accept && accept !== typesOf(props)[0] && { accept }),
       ...(body && { 'content-type': oas3Selectors.requestContentType(path, method) }),
       ...headers,
     },

@@ -22,12 +22,13 @@ const DOCUMENTS = [
   ...['page', 'docs', 'drawings', 'problems', 'guide', 'operations', 'operation'].map((name) => {
     return { path: `/docs/${name}.css`, type: CSS };
   }),
-  ...['initializer', 'adjustments', 'requests', 'samples', 'copy', 'swagger-ui-bundle'].map(
+  ...['initializer', 'description', 'adjustments', 'requests', 'samples', 'copy', 'key'].map(
     (name) => {
       return { path: `/docs/${name}.js`, type: SCRIPT };
     },
   ),
   { path: '/docs/swagger-ui.css', type: CSS },
+  { path: '/docs/swagger-ui-bundle.js', type: SCRIPT },
   { path: '/docs/favicon.svg', type: 'image/svg+xml' },
   { path: '/openapi.json', type: 'application/json' },
 ];
