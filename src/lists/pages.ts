@@ -48,7 +48,13 @@ const MAX_READS = 3;
 /** Requests can have hundreds of shapes. */
 const MAX_STATEMENTS = 100;
 
-type Item = { readonly request: PageRequest; readonly shape: Shape; readonly name: string };
+interface Item {
+  readonly request: PageRequest;
+  readonly shape: Shape;
+  readonly name: string;
+  /** Why the page is not read, as its check has thrown. */
+  refusal?: unknown;
+}
 
 /** The pages of the lists of one resource. */
 export class Pages {
@@ -79,7 +85,6 @@ export class Pages {
     const limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
     const common = {
       size: ({ request }: Item) => request.limit,
-      check: ({ request }: Item) => request.check?.(),
       meter,
     };
     this.#quick = new Batcher({
@@ -121,16 +126,15 @@ export class Pages {
     }
   }
 
-  #readAs(request: PageRequest, isLarge: boolean): Promise<Page | undefined> {
+  async #readAs(request: PageRequest, isLarge: boolean): Promise<Page | undefined> {
     const shape = shapeOf(request, this.parts.orders, isLarge);
-    const item = { request, shape, name: JSON.stringify(shape) };
-    if (!this.#isSlow(shape)) return (isLarge ? this.#large : this.#quick).submit(item);
-    const read = async () => {
-      request.check?.();
-      const [page] = await this.#readBatch([item]);
-      return page;
-    };
-    return this.#slow.run(read, request.requester, request.sinceMs);
+    const item: Item = { request, shape, name: JSON.stringify(shape) };
+    const readAlone = async () => (await this.#readBatch([item]))[0];
+    const page = await (this.#isSlow(shape)
+      ? this.#slow.run(readAlone, request.requester, request.sinceMs)
+      : (isLarge ? this.#large : this.#quick).submit(item));
+    if (item.refusal !== undefined) throw item.refusal;
+    return page;
   }
 
   #isSlow({ filters, order: name }: Shape): boolean {
@@ -145,7 +149,13 @@ export class Pages {
   ): Promise<(Page | undefined)[]> {
     const pages = new Map<Item, Page | undefined>();
     const groups = new Map<string, Item[]>();
-    for (const item of items) groups.set(item.name, [...(groups.get(item.name) ?? []), item]);
+    for (const item of items)
+      try {
+        item.request.check?.();
+        groups.set(item.name, [...(groups.get(item.name) ?? []), item]);
+      } catch (error) {
+        item.refusal = error;
+      }
     const lengths = [...groups.values()].map((group) => this.#readGroup(group, pages));
     const longest = Math.max(...(await Promise.all(lengths)));
     const { records, characters } = PAGE_BATCH_LIMITS;

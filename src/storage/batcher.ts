@@ -35,8 +35,6 @@ interface BatcherOptions<Item, Outcome> {
   /** Awaited before a batch is formed. Must not reject. */
   readonly ready?: (() => Promise<void>) | undefined;
   readonly size?: (item: Item) => number;
-  /** If it throws, the batch runs without the item. */
-  readonly check?: (item: Item) => void;
   /** Default: 1, which preserves the order of the items. */
   readonly concurrency?: number;
   readonly limits?: typeof BATCH_LIMITS;
@@ -144,7 +142,7 @@ export class Batcher<Item, Outcome> {
     this.#queue.splice(0, batch.length + overtaken.length, ...overtaken);
     this.#queuedSize -= size;
     this.#refuseLate();
-    return this.#options.check ? batch.filter((each) => this.#passesCheck(each)) : batch;
+    return batch;
   }
 
   /** Refuses those that have waited too long and that the batch has no room for, oldest first. */
@@ -160,16 +158,6 @@ export class Batcher<Item, Outcome> {
     for (const { itemSize, reject } of this.#queue.splice(0, late.length)) {
       this.#queuedSize -= itemSize;
       reject(QUEUE_FULL);
-    }
-  }
-
-  #passesCheck({ item, reject }: Waiting<Item, Outcome>): boolean {
-    try {
-      this.#options.check?.(item);
-      return true;
-    } catch (error) {
-      reject(error);
-      return false;
     }
   }
 }

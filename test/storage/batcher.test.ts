@@ -247,26 +247,3 @@ test('batcher: unavailable fails the whole queue, not later items', async () => 
   for (const count of [2, 3, 4]) (await batch(count)).succeed();
   assert.deepEqual(await Promise.all(later), ['d done', 'e done', 'f done']);
 });
-
-test('batcher: items that fail their check are left out', async () => {
-  const batches: (readonly string[])[] = [];
-  const refused = new Error('refused');
-  const batcher = new Batcher<string, string>({
-    async run(items) {
-      batches.push(items);
-      return items.map(done);
-    },
-    check(item) {
-      if (item.startsWith('bad')) throw refused;
-    },
-  });
-  const first = ['bad 1', 'good 1', 'bad 2', 'good 2'].map((item) => batcher.submit(item));
-  const settled = await Promise.allSettled(first);
-  assert.deepEqual(
-    settled.map((each) => (each.status === 'fulfilled' ? each.value : each.reason)),
-    [refused, done('good 1'), refused, done('good 2')],
-  );
-  await assert.rejects(batcher.submit('bad 3'), refused);
-  assert.equal(await batcher.submit('good 3'), done('good 3'));
-  assert.deepEqual(batches, [['good 1', 'good 2'], ['good 3']]);
-});

@@ -10,7 +10,7 @@ import { listRoutes } from '../../../src/lists/route.ts';
 import { notes } from '../../../src/resources/notes.ts';
 import { NO_MEMORY } from '../../../src/storage/writer.ts';
 import { createGate, EMPTY_CALL, startBareServer, textRoute } from '../../support/bare-server.ts';
-import { openDatabase } from '../../support/databases.ts';
+import { openDatabase, overhear } from '../../support/databases.ts';
 import { collectGarbage } from '../../support/heap.ts';
 import {
   assertProblem,
@@ -137,13 +137,20 @@ test('idle connections: keep nothing of their last request', async (t) => {
 });
 
 test('clients that leave: no page is read for them', async (t) => {
-  const database = await openDatabase(t);
+  const { database, reads } = overhear(await openDatabase(t));
   const pages = new Pages(listsOf(notes), database);
   const bases = { baseUrl: 'http://a', problemBase: '' };
   const [list = assert.fail()] = listRoutes({ pages, memory: NO_MEMORY, bases });
   const ensureSendable = () => {
     throw new ClientGone('gone');
   };
-  await assert.rejects(async () => list.handle({ ...EMPTY_CALL, ensureSendable }), ClientGone);
-  assert.equal((await list.handle(EMPTY_CALL)).status, 200);
+  const leaving = { ...EMPTY_CALL, ensureSendable };
+  await assert.rejects(async () => list.handle(leaving), ClientGone);
+  assert.equal(reads.length, 0);
+  // Those that stay get theirs, although they share a batch.
+  const settled = await Promise.allSettled(
+    [leaving, EMPTY_CALL, leaving].map((call) => list.handle(call)),
+  );
+  const statuses = settled.map((each) => each.status === 'fulfilled' && each.value.status);
+  assert.deepEqual([statuses, reads.length], [[false, 200, false], 1]);
 });
