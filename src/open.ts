@@ -1,8 +1,9 @@
 // Opens the database that an option names: a file, memory or a cluster.
 import { readFile } from 'node:fs/promises';
 import { fileGuard } from './file-guard/feature.ts';
+import { UNFINISHED_IMPORT } from './pages.ts';
 import { type Database, DatabaseUnusable } from './storage/database.ts';
-import { migrate, storedSchema, UNFINISHED_IMPORT } from './storage/schema/migrations.ts';
+import { migrate, storedSchema } from './storage/schema/migrations.ts';
 import { type FileGuard, openSqlite } from './storage/sqlite/engine.ts';
 import { unusable } from './storage/sqlite/unusable.ts';
 

@@ -11,6 +11,9 @@ const PAGE = { records: 2_048, bytes: 1_048_576 };
 /** Below the ids of all records: another program may have written ids below 1. */
 export const LOWEST = String(-(2n ** 63n));
 
+/** What is wrong with a database in which an import is unfinished. */
+export const UNFINISHED_IMPORT = 'it holds an unfinished import: run the import again';
+
 /** A number for each table. */
 export type NumbersByTable = Readonly<Record<string, number>>;
 

@@ -80,6 +80,11 @@ export const RELATIONS: readonly Relation[] = [
   ...[noteVersions, deletedNotes, deletedComments],
 ];
 
+/** The plural names of all resources, for use in a sentence: "notes, tags and comments". */
+export const RESOURCE_NAMES = RESOURCES.map(({ path }) => path.replace(/.*\//, ''))
+  .join(', ')
+  .replace(/, (?=[^,]*$)/, ' and ');
+
 /** Returns the name of one record in exports and messages: "note", "note_tag". */
 export function typeOf({ label }: Relation): string {
   return label.toLowerCase().replace(' ', '_');

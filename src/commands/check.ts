@@ -1,17 +1,12 @@
 // The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
 
 import { BLOCK_BITS } from '../list-extension.ts';
-import { namesCreatedBy, relationsIn } from '../pages.ts';
+import { namesCreatedBy, relationsIn, UNFINISHED_IMPORT } from '../pages.ts';
 import { keysOf, RELATIONS, type Relation, referencesOf, typeOf } from '../relations.ts';
 import type { Resource } from '../resources/resource.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
-import {
-  SCHEMA_VERSION,
-  type StoredSchema,
-  storedSchema,
-  UNFINISHED_IMPORT,
-} from '../storage/schema/migrations.ts';
+import { SCHEMA_VERSION, type StoredSchema, storedSchema } from '../storage/schema/migrations.ts';
 import { isAtRest, openToInspect } from './existing.ts';
 import { INDEXES } from './indexes.ts';
 import { queriesForKept } from './kept.ts';

@@ -4,8 +4,9 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { companionsOf } from '../database-paths.ts';
 import { GUARD } from '../open.ts';
+import { UNFINISHED_IMPORT } from '../pages.ts';
 import { type Database, DatabaseUnusable, type Source } from '../storage/database.ts';
-import { storedSchema, UNFINISHED_IMPORT } from '../storage/schema/migrations.ts';
+import { storedSchema } from '../storage/schema/migrations.ts';
 import {
   type Connection,
   KEEP_LOCKS,

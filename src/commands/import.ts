@@ -2,12 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { openStorage, type StorageOptions } from '../open.ts';
-import { insertion, isOnPage, lastIdsOf, type NumbersByTable, pagesOf, totalOf } from '../pages.ts';
+import {
+  insertion,
+  isOnPage,
+  lastIdsOf,
+  type NumbersByTable,
+  pagesOf,
+  totalOf,
+  UNFINISHED_IMPORT,
+} from '../pages.ts';
 import { keysOf, RELATIONS, type Relation } from '../relations.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, newGeneration } from '../storage/numbers.ts';
-import { IMPORT_MARK, storedSchema, UNFINISHED_IMPORT } from '../storage/schema/migrations.ts';
+import { IMPORT_MARK, storedSchema } from '../storage/schema/migrations.ts';
 import { queryForUniqueness } from './check.ts';
 import { formatCounts } from './export.ts';
 import type { Head } from './export-format.ts';

@@ -1,7 +1,7 @@
 // The content of /docs. It needs no script, except for the operations, which Swagger UI lists.
 import { problems } from '../contract/generated.js';
 import type { ProblemSlug } from '../http/problem.ts';
-import { RESOURCE_NAMES } from '../resources/resources.ts';
+import { RESOURCE_NAMES } from '../relations.ts';
 import { renderGuideList } from './guides.ts';
 import { COPY_BUTTON, COPY_STATUS, escapeHtml } from './page.ts';
 import { SAMPLES } from './samples.ts';

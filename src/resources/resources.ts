@@ -6,8 +6,3 @@ import { tags } from './tags.ts';
 
 /** All resources, owners before what they own. */
 export const RESOURCES: readonly Resource[] = [notes, tags, comments];
-
-/** The plural names of all resources, for use in a sentence: "notes, tags and comments". */
-export const RESOURCE_NAMES = RESOURCES.map(({ path }) => path.replace(/.*\//, ''))
-  .join(', ')
-  .replace(/, (?=[^,]*$)/, ' and ');

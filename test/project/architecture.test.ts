@@ -112,7 +112,7 @@ const MAX = {
   linesOfFunction: 60,
   columns: 100,
   // Features grow in their folders.
-  core: { files: 51, lines: 5_130 },
+  core: { files: 47, lines: 4_940 },
 };
 
 /** The line in which the body of a function, a method or a loop begins. */

@@ -98,6 +98,3 @@ export function statementsIn(step: string): string[] {
 
 /** The table that marks a database while an import fills it: no service starts on a part. */
 export const IMPORT_MARK = 'notes_server_import';
-
-/** What is wrong with a database in which an import is unfinished. */
-export const UNFINISHED_IMPORT = 'it holds an unfinished import: run the import again';
