@@ -60,7 +60,8 @@ export async function storedSchema(
   const version = Number(row?.version);
   if (version > known)
     throw new DatabaseUnusable(
-      `it has version ${version}, made by a newer notes-server; this one knows ${known}`,
+      `it has version ${version}, made by a newer notes-server; this one knows ${known}. ` +
+        'Start the newer one, or restore a backup from before it',
     );
   return { version, names, isUnfinished: names.has(IMPORT_MARK) };
 }
