@@ -20,6 +20,7 @@ const ROWS: Readonly<Record<string, readonly (readonly [string, string, string])
   ],
   'To operate it': [
     ['deployment', 'Deployment', 'As a systemd service or container.'],
+    ['a-year', 'A year of it', 'What an operator meets, with every command.'],
     ['options', 'Options', 'Every option of the command, and its rules.'],
     ['access', 'Access', 'Keys, rate limits, proxies and browsers.'],
     ['operation', 'Operation', 'Health, stopping, log, limits, overload.'],

@@ -40,6 +40,25 @@ export function tablesIn(text: string): string[][][] {
   );
 }
 
+/** A block of code in a document. */
+export interface Block {
+  readonly heading: string;
+  readonly code: string;
+  /** Where the block belongs, if a comment in one of its first two lines is a path. */
+  readonly file: string | undefined;
+}
+
+/** Returns the blocks of code of a text, in order. */
+export function blocksIn(text: string): Block[] {
+  const blocks = text.matchAll(/^## (.*)$|^```\w+\n([\s\S]*?)^```$/gm);
+  let heading = '';
+  return [...blocks].flatMap(([, next, code = '']) => {
+    heading = next ?? heading;
+    const [, file] = /^(?:#!.*\n)?# (\/\S+)\n/.exec(code) ?? [];
+    return next === undefined ? [{ heading, code, file }] : [];
+  });
+}
+
 /** Returns what is written as code in a cell. */
 export function codeIn(cell = ''): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);

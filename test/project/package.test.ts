@@ -160,7 +160,7 @@ test('package: one version, and a checklist of its places', () => {
   const found = {
     'schemas/openapi.json': [...textOf('schemas/openapi.json').matchAll(/"version": "([^"]*)"/g)],
     'src/docs/guides/deployment.md': [
-      ...guide('deployment').matchAll(/notes-server-(\d[^/\s]*)\.tgz/g),
+      ...guide('deployment').matchAll(/notes-server-(\d+\.\d+\.\d+)/g),
     ],
   };
   for (const [file, matches] of Object.entries(found)) {
