@@ -4,7 +4,7 @@ import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { createDrawer } from './draw.ts';
+import { draw } from './draw.ts';
 import { renderGuide } from './guide-page.ts';
 import { GUIDES } from './guides.ts';
 
@@ -12,7 +12,7 @@ import { GUIDES } from './guides.ts';
 export async function buildDocs(source: URL, output: URL): Promise<void> {
   await bundleFiles(new URL('assets/', source), new URL('assets/', output));
   await renderGuides(new URL('guides/', source), new URL('guides/', output));
-  await renderDrawings(new URL('drawings/', source), new URL('drawings/', output));
+  await renderDrawings(new URL('drawings/', source), new URL('drawings.html', output));
 }
 
 /** Gathers all files, so that the service does not need Swagger UI's package. */
@@ -45,13 +45,10 @@ async function renderGuides(source: URL, target: URL): Promise<void> {
 }
 
 async function renderDrawings(source: URL, target: URL): Promise<void> {
-  const draw = await createDrawer();
-  await mkdir(target, { recursive: true });
-  for (const file of await readdir(source)) {
-    const name = file.replace('.dot', '');
-    const html = draw(name, await readFile(new URL(file, source), 'utf8'));
-    await writeFile(new URL(`${name}.html`, target), html);
-  }
+  let html = '';
+  for (const file of (await readdir(source)).sort())
+    html += await draw(file.replace('.dot', ''), await readFile(new URL(file, source), 'utf8'));
+  await writeFile(target, html);
 }
 
 async function writeAsset(path: URL, bytes: Buffer): Promise<void> {

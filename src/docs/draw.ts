@@ -1,5 +1,5 @@
 // Draws the drawings of /docs from their texts in drawings/*.dot, at build time.
-import { instance, type Viz } from '@viz-js/viz';
+import { instance } from '@viz-js/viz';
 import { escapeHtml } from './page.ts';
 
 const CHARACTERS = 14;
@@ -12,18 +12,13 @@ const ATTRIBUTES = {
   edgeAttributes: { ...LAYOUT, arrowsize: 0.7 },
 };
 
-/** Resolves with a function that returns a drawing as HTML with SVG; `name` begins its ids. */
-export async function createDrawer(): Promise<(name: string, text: string) => string> {
-  const viz = await instance();
-  return (name, text) => draw(viz, name, text);
-}
-
-function draw(viz: Viz, name: string, text: string): string {
+/** Resolves with a drawing as HTML with SVG; `name` begins its ids. Rejects without a title. */
+export async function draw(name: string, text: string): Promise<string> {
   // The first line is the title; the comment below describes what is drawn.
   const [, title = '', comment = ''] = /^\/\/ (.*)\n((?:\/\/ .*\n)+)/.exec(text) ?? [];
   if (title === '') throw new Error(`${name}.dot must begin with its title and a description`);
   const description = comment.replaceAll('// ', '').trim();
-  const svg = viz.renderString(text, { format: 'svg', ...ATTRIBUTES });
+  const svg = (await instance()).renderString(text, { format: 'svg', ...ATTRIBUTES });
   const [, width, height] = /width="(\d+)pt" height="(\d+)pt"/.exec(svg) ?? [];
   const drawn = svg
     .slice(svg.indexOf('<g '))

@@ -16,7 +16,7 @@ import { withPagesForUnknown } from './unknown.ts';
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);
 const GUIDE_PAGES = new URL('../docs/guides/', import.meta.url);
-const DRAWINGS = new URL('../docs/drawings/', import.meta.url);
+const DRAWINGS = new URL('../docs/drawings.html', import.meta.url);
 
 /** The base URL in the contract and its examples, and the base of its problem types. */
 const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
@@ -28,7 +28,6 @@ const FILE_NAMES = [
   ...['description.js', 'swagger-ui-bundle.js', 'favicon.svg'],
 ];
 const GUIDE_NAMES = GUIDES.map(({ name }) => `${name}.html`);
-const DRAWING_NAMES = ['records.html', 'writes.html'];
 
 const REVALIDATE = ['cache-control', 'no-cache'];
 const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
@@ -42,7 +41,7 @@ const loadDocumentation = () =>
     readFile(CONTRACT, 'utf8').then((text) => JSON.stringify(JSON.parse(text, published))),
     readAssets(FILES, FILE_NAMES, FILE_HEADERS),
     readAssets(GUIDE_PAGES, GUIDE_NAMES, FILE_HEADERS),
-    Promise.all(DRAWING_NAMES.map((name) => readFile(new URL(name, DRAWINGS), 'utf8'))),
+    readFile(DRAWINGS, 'utf8'),
   ]);
 
 /** Read once for all services of the process. */
@@ -94,7 +93,7 @@ function renderDocsPage(
   contract: string,
   { baseUrl }: Bases,
   requiresKey: boolean,
-  drawings: readonly string[],
+  drawings: string,
 ): string {
   const { info } = JSON.parse(contract) as { info: { version: string; summary: string } };
   return renderPage({

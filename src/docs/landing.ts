@@ -11,7 +11,7 @@ export function renderLanding(
   version: string,
   baseUrl: string,
   requiresKey: boolean,
-  drawings: readonly string[],
+  drawings: string,
 ): string {
   const [curl = '', ...samples] = renderFirstCalls(baseUrl, requiresKey);
   const hint = 'This service requires a key: replace <code>KEY</code> with yours.\n';
@@ -38,7 +38,7 @@ ${renderGuideList('', 3)}
 </section>
 <section aria-labelledby="drawings-title">
 <h2 id="drawings-title">How it works</h2>
-${drawings.join('\n')}
+${drawings}
 </section>
 </div>
 <section id="operations" aria-labelledby="operations-title">

@@ -9,7 +9,7 @@ import { VARY, weightsOf } from './problems.ts';
 /** Returns `routes`, which answer a 404 by a page for browsers; `/` does so for unknown paths. */
 export function withPagesForUnknown(bases: Bases, routes: readonly Route[]): Route[] {
   // Relative URLs would depend on the depth of the path.
-  const root = `${basePath(bases)}/`;
+  const root = escapeHtml(`${basePath(bases)}/`);
 
   function refuse(problem: Problem, call: Call): Reply | undefined {
     const isRead = call.method === 'GET' || call.method === 'HEAD';
@@ -26,16 +26,13 @@ export function withPagesForUnknown(bases: Bases, routes: readonly Route[]): Rou
 function renderUnknown(root: string, detail: string): string {
   return renderPage({
     title: '404 Not Found - notes-server',
-    root: escapeHtml(root),
+    root,
     main: `<h1><span class="status">404</span> Not Found</h1>
 <p>${escapeHtml(detail)} Check the path: a slash at its end makes it a different path.</p>
 <ul class="guide-list">
-<li><a href="${escapeHtml(root)}docs">Documentation</a>
-<span class="soft">What the service does, and all operations.</span></li>
-<li><a href="${escapeHtml(root)}docs/guides">Guides</a>
-<span class="soft">How to use, operate and change it.</span></li>
-<li><a href="${escapeHtml(root)}problems">Problems</a>
-<span class="soft">What an error response means, and what to do.</span></li>
+<li><a href="${root}docs">Documentation</a> <span class="soft">Operations, first steps.</span></li>
+<li><a href="${root}docs/guides">Guides</a> <span class="soft">How to use and run it.</span></li>
+<li><a href="${root}problems">Problems</a> <span class="soft">What each error means.</span></li>
 </ul>`,
   });
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { createDrawer } from '../../../src/docs/draw.ts';
+import { draw } from '../../../src/docs/draw.ts';
 import { RELATIONS } from '../../../src/relations.ts';
 import { startService } from '../../support/service.ts';
 import { root, sourceAt } from '../../support/sources.ts';
@@ -61,7 +61,6 @@ test('drawings: /docs has each, with a name and a description', async (t) => {
 });
 
 test('drawings: the build refuses one that nobody can hear', async () => {
-  const draw = await createDrawer();
   for (const text of ['digraph {}', '// Title\ndigraph {}'])
-    assert.throws(() => draw('records', text), /records\.dot must begin with its title/);
+    await assert.rejects(draw('records', text), /records\.dot must begin with its title/);
 });
