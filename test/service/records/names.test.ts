@@ -44,7 +44,7 @@ test('names: every operation with JSON answers refuses unknown ones', async () =
 test('names: health, the description and answers without JSON ignore parameters', async () => {
   assert.deepEqual(open.map(({ id }) => id).sort(), [
     ...['getDocs', 'getDocsAsset', 'getGuide', 'getHealth', 'getLivez', 'getMetrics', 'getOpenapi'],
-    ...['getReadyz', 'getRoot'],
+    ...['getReadyz', 'getRoot', 'listGuides'],
   ]);
   for (const { method, template } of open) {
     const plain = await service.request(method, pathOf(template));
