@@ -19,8 +19,8 @@ export const TRASH = {
   order: 'position',
   /** The condition of a single row. */
   isWanted: 'id = ?1 ->> 0',
-  /** The column with the number of the change that made the text. */
-  number: 'number',
+  /** What identifies the state, by number: when it is erased depends on the days, too. */
+  number: `(deleted_notes.number || format('%05d', (SELECT days FROM ${SETTINGS})))`,
   members: [
     ...ownMembers({ ...notes, table: 'deleted_notes' }).map(({ name, sql }) => ({ name, sql })),
     { name: 'deleted_at', sql: timeSql('deleted_at') },

@@ -1,6 +1,7 @@
 // The writes on what is kept of notes: they restore a note, and erase. No two share statements.
+import { satisfiesSql } from '../records/condition.ts';
 import { recordSql } from '../records/text.ts';
-import { isTarget, readStatement } from '../records/writes.ts';
+import { readStatement } from '../records/writes.ts';
 import { noteNames, noteTags } from '../relations.ts';
 import { comments } from '../resources/comments.ts';
 import { notes } from '../resources/notes.ts';
@@ -40,19 +41,23 @@ function kindOf(
 }
 
 /** Erases what `erased` has of a note if the tag of the note in `table` is admitted. */
-function erasingOf(erased: string, key: string, table: string) {
-  const isAdmitted = isTarget({ ...notes, table });
-  const rows = `FROM sent CROSS JOIN ${table} ON`;
-  return kindOf({ tag: tagSql('number'), isErased: isAdmitted }, `${rows} id = _id`, {
-    erase: `DELETE FROM ${erased} WHERE ${key} IN (SELECT ${table}.id ${rows} ${isAdmitted})`,
+function erasingOf(erased: string, key: string, { table, number }: typeof TAGGED) {
+  const tag = tagSql(number);
+  const isErased = satisfiesSql('_condition', tag);
+  const from = `FROM sent CROSS JOIN ${table} ON ${table}.id = _id`;
+  return kindOf({ tag, isErased }, from, {
+    erase: `DELETE FROM ${erased} WHERE ${key} IN (SELECT ${table}.id ${from} WHERE ${isErased})`,
   });
 }
 
+/** Where the tags of notes are. */
+const TAGGED = { table: notes.table, number: 'number' };
+
 /** Erases a note in the trash; a trigger erases its comments and versions. */
-export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH.table);
+export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH);
 
 /** Erases the versions of a note. */
-export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', notes.table);
+export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', TAGGED);
 
 /**
  * Erases up to `_count` rows with keys up to `_id` and times up to `_time`, the earliest first:
