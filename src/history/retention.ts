@@ -31,16 +31,19 @@ type EraseCore = Pick<Core, 'database' | 'write' | 'isStopping'>;
 async function erase(
   { database, write, isStopping }: EraseCore,
   kind: typeof ERASE_DUE.notes,
-  [upTo, time]: readonly [key: number, time: number],
+  [first, time]: readonly [id: number, time: number],
   pauseFactor: number,
 ): Promise<void> {
+  let id = first;
   for (let count = MIN_ROWS; !isStopping(); ) {
-    const rows = [[upTo, null, time, count]];
+    const startedMs = performance.now();
+    const rows = [[id, null, time, count]];
     const parameter = JSON.stringify([0, rows]);
     const [due] = await database.read({ sql: kind.statements.before.sql, parameter });
-    if (due?.count === 0) return;
-    const startedMs = performance.now();
-    await write(kind, 0, { rows });
+    const next = Number(due?.next);
+    if (due?.count !== 0) await write(kind, 0, { rows });
+    else if (next > id) [id, count] = [next, MIN_ROWS];
+    else return;
     const tookMs = performance.now() - startedMs;
     const wanted = tookMs < RETENTION_TIMES.stepMs ? 2 * count : count / 2;
     count = Math.min(Math.max(wanted, MIN_ROWS), MAX_ROWS);
@@ -77,8 +80,9 @@ export function startRetention(core: EraseCore, { days, places }: RetentionOptio
     if (!isMine) return;
     const nowMs = Math.min(Date.now(), performance.now() + leadMs);
     const time = days === 0 ? NO_END : nowMs - days * DAY_MS;
-    for (const kind of Object.values(ERASE_DUE))
-      await erase(core, kind, [NO_END, time], RETENTION_TIMES.pauseFactor);
+    const { pauseFactor } = RETENTION_TIMES;
+    await erase(core, ERASE_DUE.notes, [NO_END, time], pauseFactor);
+    await erase(core, ERASE_DUE.versions, [-NO_END, time], pauseFactor);
   }
 
   return async () => {

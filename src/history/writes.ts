@@ -60,23 +60,39 @@ export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH);
 export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', TAGGED);
 
 /**
- * Erases up to `_count` rows with keys up to `_id` and times up to `_time`, the earliest first:
- * times can be in the future, if the clock was set back or a note was created there.
+ * Erases up to `_count` rows with times up to `_time` of those that `some` finds by their keys.
+ * Before that, resolves with how many these are, and with the `_id` from which others follow.
  */
-function erasing({ table }: typeof TRASH, key: string, time: string) {
-  const first = `
-    SELECT ${key} AS key, ${time} AS time FROM ${table}
-    WHERE +${key} <= ${ID} ORDER BY ${time} NULLS LAST LIMIT (SELECT _count FROM sent)`;
-  const due = `FROM (${first}) WHERE coalesce(time, ${NO_END}) <= (SELECT _time FROM sent)`;
-  return kindOf({ count: `(SELECT count(*) FROM (SELECT key ${due}))` }, 'FROM sent', {
+function erasing({ table }: typeof TRASH, key: string, some: string, next: string) {
+  const due = `
+    FROM (${some}) WHERE coalesce(time, ${NO_END}) <= (SELECT _time FROM sent)
+    LIMIT (SELECT _count FROM sent)`;
+  const columns = { count: `(SELECT count(*) FROM (SELECT key ${due}))`, next };
+  return kindOf(columns, 'FROM sent', {
     erase: `DELETE FROM ${table} WHERE ${key} IN (SELECT key ${due})`,
   });
 }
 
+/** The order in which versions are examined, and how many at a time. */
+const IN_TURN = `WHERE note_id >= ${ID} ORDER BY note_id LIMIT 4096`;
+
 /** The steps that erase old rows. */
 export const ERASE_DUE = {
-  notes: erasing(TRASH, 'position', 'deleted_at'),
-  versions: erasing(VERSIONS, 'id', 'replaced_at'),
+  /** Up to the position `_id`, the earliest first: the clock may have been set back. */
+  notes: erasing(
+    TRASH,
+    'position',
+    `SELECT position AS key, deleted_at AS time FROM ${TRASH.table} WHERE +position <= ${ID}
+     ORDER BY deleted_at NULLS LAST LIMIT (SELECT _count FROM sent)`,
+    '_id',
+  ),
+  /** From the note `_id`. */
+  versions: erasing(
+    VERSIONS,
+    'id',
+    `SELECT id AS key, replaced_at AS time FROM ${VERSIONS.table} ${IN_TURN}`,
+    `(SELECT max(note_id) FROM (SELECT note_id FROM ${VERSIONS.table} ${IN_TURN}))`,
+  ),
 };
 
 /** Takes a note out of the trash. Resolves with its text and its tag. */

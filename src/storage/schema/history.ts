@@ -10,7 +10,7 @@ CREATE TABLE notes_server_history (
 INSERT INTO notes_server_history (days) VALUES (30);
 
 CREATE TABLE note_versions (
-  -- Earlier texts of notes, also of those in the trash. What was kept later has greater ids.
+  -- Earlier texts of notes, also of those in the trash.
   id INTEGER PRIMARY KEY,
   note_id INTEGER NOT NULL,
   -- The number of the change that made the text.
@@ -21,9 +21,8 @@ CREATE TABLE note_versions (
   body TEXT NOT NULL
 ) STRICT;
 
+-- With the time, to find what is due: an index by time would slow down each change of a note.
 CREATE INDEX versions_of_note ON note_versions (note_id, version, replaced_at);
-
-CREATE INDEX versions_by_time ON note_versions (replaced_at);
 
 CREATE TRIGGER note_version_kept AFTER UPDATE OF title, body ON notes
     WHEN (new.title <> old.title OR new.body <> old.body)
@@ -32,13 +31,12 @@ CREATE TRIGGER note_version_kept AFTER UPDATE OF title, body ON notes
          FROM note_versions WHERE note_id = new.id
          ORDER BY version DESC LIMIT 1) IS NOT TRUE
     AND (SELECT days FROM notes_server_history) > 0 BEGIN
-  -- Keeps the text before a series of changes, and the latest 100 texts of a note. The time of a
+  -- Keeps the text before a series of changes, in the place of the oldest of 100. The time of a
   -- note that was created in the future does not tell when it is changed: each text is kept.
-  INSERT INTO note_versions (note_id, version, updated_at, replaced_at, title, body)
-    VALUES (new.id, old.number, old.updated_at, new.updated_at, old.title, old.body);
-  DELETE FROM note_versions WHERE note_id = new.id AND version <= (
-    SELECT version FROM note_versions WHERE note_id = new.id
-    ORDER BY version DESC LIMIT 1 OFFSET 100);
+  INSERT OR REPLACE INTO note_versions
+    VALUES ((SELECT id FROM note_versions WHERE note_id = new.id
+             ORDER BY version DESC LIMIT 1 OFFSET 99),
+            new.id, old.number, old.updated_at, new.updated_at, old.title, old.body);
 END;
 
 CREATE TABLE deleted_notes (

@@ -266,7 +266,7 @@ test('retention: what is due goes, and nothing else', { skip: needsFile }, async
   const before = (days: number) => Date.now() - days * DAY_MS;
   // The order of their deletion and the clock can differ; many times can be in the future.
   await other.execute(`
-    WITH RECURSIVE ids(id) AS (VALUES (-999) UNION ALL SELECT id + 1 FROM ids WHERE id < 0)
+    WITH RECURSIVE ids(id) AS (VALUES (-4999) UNION ALL SELECT id + 1 FROM ids WHERE id < 0)
     INSERT INTO note_versions SELECT id, 3, id, 0, ${before(-36_500)}, 'future', 'b' FROM ids;
     INSERT INTO deleted_notes SELECT id, replaced_at, NULL, '[]', id, 0, 0, 0, title, body
       FROM note_versions WHERE id <= 0;
