@@ -5,7 +5,7 @@ import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts'
 import { violationAt } from '../contract/violations.ts';
 import type { Core, Feature } from '../feature.ts';
 import { type Bases, fillTemplate, notFound } from '../http/paths.ts';
-import { unavailable } from '../http/problem.ts';
+import { unavailable, type Violation } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
@@ -24,6 +24,11 @@ type AtVersion = Input<{ readonly note_id: number; readonly version: number }, u
 const NOTE = '/notes/{note_id}';
 const DELETED = '/trash/{note_id}';
 const LABEL = 'Deleted note';
+const IN_USE: Violation = {
+  ...{ field: 'note_id', in: 'path', code: 'not' },
+  detail:
+    'must not be in use, nor the IDs of its comments: another program has created such records',
+};
 const STOPPING = 'The service is stopping; the rest of the trash has not been erased.';
 
 /** The trash and the versions, which are kept for some days. */
@@ -69,6 +74,7 @@ function trashRoutes(core: Core, { basePath, served }: Records): Route[] {
     const { note_id: id } = input.parameters;
     const note = await core.write(RESTORE, 0, { rows: [[id]] });
     if (!note) return refuse(input, LABEL);
+    if (!note.isFree) throw validationFailed([IN_USE]);
     const location = ['location', `${basePath}${notes.path}/${id}`];
     return jsonReply(200, String(note.text), [...location, ...stateHeaders(String(note.tag))]);
   }

@@ -95,30 +95,45 @@ export const ERASE_DUE = {
   ),
 };
 
-/** Takes a note out of the trash. Resolves with its text and its tag. */
+/** Whether no record has the id of the note, or that of one of its comments. */
+const IS_FREE = `NOT EXISTS (
+  SELECT 1 FROM ${notes.table} WHERE id = ${ID}
+  UNION ALL SELECT 1 FROM deleted_comments AS kept
+  CROSS JOIN ${comments.table} ON ${comments.table}.id = kept.id WHERE kept.note_id = ${ID})`;
+
+/** The note in the trash, if it is being restored. */
+const RESTORED = `FROM ${TRASH.table} AS kept WHERE kept.id = ${ID} AND kept.number = -1`;
+
+/** Takes a note out of the trash if it is free. Resolves with its text and its tag. */
 export const RESTORE = kindOf(
-  { text: `${recordSql(notes)} || ''`, tag: tagSql(`(${LAST_NUMBER} + 1)`) },
+  {
+    text: `${recordSql(notes)} || ''`,
+    tag: tagSql(`(${LAST_NUMBER} + 1)`),
+    isFree: IS_FREE,
+  },
   `FROM ${TRASH.table} AS notes WHERE id = ${ID}`,
   {
-    note: restoring(notes, `FROM ${TRASH.table} WHERE id = ${ID}`),
-    comments: restoring(comments, `FROM deleted_comments WHERE note_id = ${ID}`),
+    mark: `UPDATE ${TRASH.table} SET number = -1 WHERE id = ${ID} AND ${IS_FREE}`,
+    note: restoring(notes, RESTORED),
+    comments: restoring(
+      comments,
+      `FROM deleted_comments WHERE note_id = ${ID} AND EXISTS (SELECT 1 ${RESTORED})`,
+    ),
     tags: `
-      INSERT INTO ${noteTags.table} (note_id, tag_id)
-      SELECT kept.id, ${tags.table}.id FROM ${TRASH.table} AS kept
-      CROSS JOIN json_each(tag_ids) AS each
-      CROSS JOIN ${tags.table} ON ${tags.table}.id = each.value
-      WHERE kept.id = ${ID}`,
+      INSERT OR IGNORE INTO ${noteTags.table} (note_id, tag_id)
+      SELECT ${ID}, id FROM ${tags.table}
+      WHERE id IN (SELECT value FROM json_each((SELECT tag_ids ${RESTORED})))`,
     name: `
       INSERT OR IGNORE INTO ${noteNames.table} (note_id, name)
-      SELECT id, name FROM ${TRASH.table} WHERE id = ${ID} AND name IS NOT NULL`,
+      SELECT id, name ${RESTORED} AND name IS NOT NULL`,
     // The triggers log the times of the records.
     logNow: `
       UPDATE ${CHANGES} SET at = ${NOW}
-      WHERE EXISTS (SELECT 1 FROM ${TRASH.table} WHERE id = ${ID}) AND number IN (
+      WHERE EXISTS (SELECT 1 ${RESTORED}) AND number IN (
         SELECT number FROM ${notes.table} WHERE id = ${ID}
         UNION ALL SELECT number FROM ${comments.table} WHERE note_id = ${ID})`,
     setTimes: SET_TIMES.sql,
-    remove: `DELETE FROM ${TRASH.table} WHERE id = ${ID}`,
+    remove: `DELETE FROM ${TRASH.table} WHERE id IN (SELECT id ${RESTORED})`,
   },
 );
 

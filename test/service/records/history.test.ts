@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { RETENTION_TIMES } from '../../../src/history/retention.ts';
-import { openOther } from '../../support/databases.ts';
+import { change, openOther, openPath } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import { assertNoErrors, type Overrides, startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -93,6 +93,48 @@ test('trash: a note stays without its name if another note has it', async (t) =>
   assert.equal((await json('GET', '/named/diary')).body.body, 'second');
   assert.equal((await json('GET', '/notes/1?include=name')).body.name, null);
   assert.equal(await status('DELETE', '/notes/1'), 204);
+});
+
+test('trash: a note stays there while its id or that of a comment is in use', async (t) => {
+  const { service, json, idsIn } = await start(t);
+  for (const title of ['first', 'second']) await json('POST', '/notes', { title, body: 'b' });
+  for (const body of ['one', 'two']) await json('POST', '/notes/1/comments', { body });
+  await json('DELETE', '/notes/1');
+  const trash = await json('GET', '/trash/1');
+  const other = await openPath(service.file);
+  t.after(() => other.close());
+  for (const [table, insertion] of [
+    ['notes', "notes (id, title, body) VALUES (1, 'x', 'y')"],
+    ['comments', "comments (id, note_id, body) VALUES (2, 2, 'y')"],
+  ]) {
+    await change(other, `INSERT INTO ${insertion}`);
+    const notes = await idsIn('/notes');
+    const { status, body } = await json('POST', '/trash/1/restore');
+    assert.deepEqual([status, body.errors[0].field], [422, 'note_id'], table);
+    assert.deepEqual((await json('GET', '/trash/1')).body, trash.body);
+    assert.deepEqual(await idsIn('/notes'), notes);
+    for (const sql of [
+      'UPDATE notes_server_history SET days = 0',
+      `DELETE FROM ${table} WHERE body = 'y'`,
+      'UPDATE notes_server_history SET days = 30',
+    ])
+      await change(other, sql);
+  }
+  assert.equal((await json('POST', '/trash/1/restore')).status, 200);
+  assert.deepEqual(await idsIn('/notes/1/comments'), [1, 2]);
+  assertNoErrors(service);
+});
+
+test('trash: the tag changes with erased_at', async (t) => {
+  const first = await start(t);
+  await first.json('POST', '/notes', { title: 'a', body: 'b' });
+  await first.json('DELETE', '/notes/1');
+  const { headers } = await first.json('GET', '/trash/1');
+  const { json } = await start(t, { db: first.service.file, historyDays: 7 });
+  const known = { 'if-none-match': String(headers.etag) };
+  const { status, body } = await json('GET', '/trash/1', undefined, known);
+  assert.equal(status, 200);
+  assert.equal(Date.parse(body.erased_at) - Date.parse(body.deleted_at), 7 * DAY_MS);
 });
 
 test('trash: of several restorations at the same time, one is carried out', async (t) => {
