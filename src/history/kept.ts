@@ -1,6 +1,7 @@
 // What is kept of notes, as answers show it: notes in the trash, and the versions of a note.
 import type { Input } from '../contract/endpoint.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
+import { linkHeader } from '../lists/query.ts';
 import { membersSql, ownMembers } from '../records/members.ts';
 import type { Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
@@ -62,9 +63,6 @@ export type KeptInput = Input<
   unknown
 >;
 
-/** Skipping this many rows may take long. */
-const DEEP_OFFSET = 2_048;
-
 /** Resolves with a page of the list at `url`, and the number of all its rows. */
 export async function listKept(
   { read }: Source,
@@ -81,7 +79,8 @@ export async function listKept(
     sql: `SELECT (SELECT count(*) FROM ${table} WHERE ${isListed}) AS total,
       (SELECT group_concat(item, ',' ORDER BY place DESC) FROM (${page})) AS items`,
     parameter: JSON.stringify([note_id, limit, offset]),
-    isSlow: offset >= DEEP_OFFSET,
+    // Skipping many rows may take long.
+    isSlow: offset >= 2_048,
   };
   const [row] = await read({ ...statement, maxBytes: MAX_PAGE_BYTES }).catch(async (error) => {
     if (!(error instanceof AnswerTooLarge)) throw error;
@@ -90,25 +89,8 @@ export async function listKept(
   });
   const total = Number(row?.total);
   const frame = `"limit":${limit},"offset":${offset},"total":${total}`;
-  const link = linksTo(url, call.query, { limit, offset, total });
-  const headers = ['cache-control', 'no-store', 'link', link];
+  const sent = new URLSearchParams(call.query);
+  const links = linkHeader(url, { orders: {}, alternatives: [] }, parameters, sent, { total });
+  const headers = ['cache-control', 'no-store', ...links];
   return { reply: jsonReply(200, `{"items":[${row?.items ?? ''}],${frame}}`, headers), total };
-}
-
-function linksTo(
-  url: string,
-  query: string,
-  { limit, offset, total }: Readonly<Record<'limit' | 'offset' | 'total', number>>,
-): string {
-  const linkTo = (rel: string, at: number) => {
-    const sent = new URLSearchParams(query);
-    sent.delete('offset');
-    if (at > 0) sent.set('offset', String(at));
-    return `<${url}${sent.size > 0 ? `?${sent}` : ''}>; rel="${rel}"`;
-  };
-  const links = [linkTo('first', 0)];
-  const isPreceded = offset > 0 && total > 0;
-  if (isPreceded) links.unshift(linkTo('prev', Math.max(0, Math.min(offset, total) - limit)));
-  if (offset + limit < total) links.unshift(linkTo('next', offset + limit));
-  return links.join(', ');
 }

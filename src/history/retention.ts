@@ -40,7 +40,7 @@ async function erase(
     const rows = [[id, null, time, count]];
     const parameter = JSON.stringify([0, rows]);
     const [due] = await database.read({ sql: kind.statements.before.sql, parameter });
-    const next = Number(due?.next);
+    const next = Number(due?.next ?? id);
     if (due?.count !== 0) await write(kind, 0, { rows });
     else if (next > id) [id, count] = [next, MIN_ROWS];
     else return;

@@ -25,9 +25,10 @@ function kindOf(
   from: string,
   writes: Readonly<Record<string, string>>,
 ) {
-  const statements = Object.entries(writes).map(([name, sql]) => {
-    return [name, sql === SET_TIMES.sql ? SET_TIMES : { sql: `WITH ${SENT} ${sql}` }];
-  });
+  const statements = Object.entries(writes).map(([name, sql]) => [
+    name,
+    { sql: `WITH ${SENT} ${sql}` },
+  ]);
   return {
     statements: { before: readStatement(SENT, columns, from), ...Object.fromEntries(statements) },
     outcomes: (_: unknown, { before = [] }: { before?: readonly Row[] }) => [before[0]],
@@ -41,7 +42,7 @@ function kindOf(
 }
 
 /** Erases what `erased` has of a note if the tag of the note in `table` is admitted. */
-function erasingOf(erased: string, key: string, { table, number }: typeof TAGGED) {
+function erasingOf(erased: string, key: string, table: string, number: string) {
   const tag = tagSql(number);
   const isErased = satisfiesSql('_condition', tag);
   const from = `FROM sent CROSS JOIN ${table} ON ${table}.id = _id`;
@@ -50,31 +51,26 @@ function erasingOf(erased: string, key: string, { table, number }: typeof TAGGED
   });
 }
 
-/** Where the tags of notes are. */
-const TAGGED = { table: notes.table, number: 'number' };
-
 /** Erases a note in the trash; a trigger erases its comments and versions. */
-export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH);
+export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH.table, TRASH.number);
 
 /** Erases the versions of a note. */
-export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', TAGGED);
+export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', notes.table, 'number');
 
 /**
  * Erases up to `_count` rows with times up to `_time` of those that `some` finds by their keys.
- * Before that, resolves with how many these are, and with the `_id` from which others follow.
+ * Resolves with how many these are, and with the `_id` from which others follow.
  */
-function erasing({ table }: typeof TRASH, key: string, some: string, next: string) {
+function erasing({ table }: typeof TRASH, key: string, some: string) {
   const due = `
     FROM (${some}) WHERE coalesce(time, ${NO_END}) <= (SELECT _time FROM sent)
     LIMIT (SELECT _count FROM sent)`;
-  const columns = { count: `(SELECT count(*) FROM (SELECT key ${due}))`, next };
-  return kindOf(columns, 'FROM sent', {
+  const count = `(SELECT count(*) FROM (SELECT key ${due}))`;
+  const next = `(SELECT max(next) FROM (${some}))`;
+  return kindOf({ count, next }, 'FROM sent', {
     erase: `DELETE FROM ${table} WHERE ${key} IN (SELECT key ${due})`,
   });
 }
-
-/** The order in which versions are examined, and how many at a time. */
-const IN_TURN = `WHERE note_id >= ${ID} ORDER BY note_id LIMIT 4096`;
 
 /** The steps that erase old rows. */
 export const ERASE_DUE = {
@@ -82,16 +78,16 @@ export const ERASE_DUE = {
   notes: erasing(
     TRASH,
     'position',
-    `SELECT position AS key, deleted_at AS time FROM ${TRASH.table} WHERE +position <= ${ID}
+    `SELECT position AS key, deleted_at AS time, _id AS next
+     FROM sent CROSS JOIN ${TRASH.table} ON +position <= _id
      ORDER BY deleted_at NULLS LAST LIMIT (SELECT _count FROM sent)`,
-    '_id',
   ),
   /** From the note `_id`. */
   versions: erasing(
     VERSIONS,
     'id',
-    `SELECT id AS key, replaced_at AS time FROM ${VERSIONS.table} ${IN_TURN}`,
-    `(SELECT max(note_id) FROM (SELECT note_id FROM ${VERSIONS.table} ${IN_TURN}))`,
+    `SELECT id AS key, replaced_at AS time, note_id AS next
+     FROM ${VERSIONS.table} WHERE note_id >= ${ID} ORDER BY note_id LIMIT 4096`,
   ),
 };
 
@@ -106,11 +102,7 @@ const RESTORED = `FROM ${TRASH.table} AS kept WHERE kept.id = ${ID} AND kept.num
 
 /** Takes a note out of the trash if it is free. Resolves with its text and its tag. */
 export const RESTORE = kindOf(
-  {
-    text: `${recordSql(notes)} || ''`,
-    tag: tagSql(`(${LAST_NUMBER} + 1)`),
-    isFree: IS_FREE,
-  },
+  { text: `${recordSql(notes)} || ''`, tag: tagSql(`(${LAST_NUMBER} + 1)`), isFree: IS_FREE },
   `FROM ${TRASH.table} AS notes WHERE id = ${ID}`,
   {
     mark: `UPDATE ${TRASH.table} SET number = -1 WHERE id = ${ID} AND ${IS_FREE}`,

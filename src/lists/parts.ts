@@ -48,7 +48,7 @@ export function filterValues(
 }
 
 /** Returns the name of the order that parameters ask for or imply. */
-export function orderOf({ orders }: ListParts, parameters: Parameters): string {
+export function orderOf({ orders }: Pick<ListParts, 'orders'>, parameters: Parameters): string {
   const isImplied = ([, { impliedBy = '' }]: [string, Order]) =>
     parameters[impliedBy] !== undefined;
   const [implied = 'id'] = Object.entries(orders).find(isImplied) ?? [];

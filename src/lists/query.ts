@@ -44,10 +44,10 @@ export function checkListQuery(parts: ListParts, query: ListQuery, sent: URLSear
 /** Returns the header with the links from a page to others, or to some if they are too long. */
 export function linkHeader(
   url: string,
-  parts: ListParts,
-  query: ListQuery,
+  parts: Pick<ListParts, 'orders' | 'alternatives'>,
+  query: Pick<ListQuery, 'limit' | 'offset'>,
   sent: URLSearchParams,
-  { total, keys }: Page,
+  { total, keys }: Pick<Page, 'total' | 'keys'>,
 ): string[] {
   for (const name of POSITIONS) sent.delete(name);
   const kept = sent.toString();

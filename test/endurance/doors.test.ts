@@ -67,6 +67,9 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [APP, /.* history\(core, .*\n/],
   ],
   lists: [
+    ['src/history/kept.ts', "import { linkHeader } from '../lists/query.ts';\n"],
+    ['src/history/kept.ts', /.*const sent = .*\n.*const links = .*\n/],
+    ['src/history/kept.ts', ', ...links]', ']'],
     [APP, "import { lists } from './lists/feature.ts';\n"],
     [APP, /.*lists\(core, .*\n/],
   ],

@@ -55,6 +55,8 @@ const BESIDE_DOORS = [
   'docs/build.ts',
   // Options, the command `key` and processes know keys and limits.
   ...['guards/key-file.ts', 'guards/keys.ts', 'guards/rate-limit.ts'],
+  // Lists of what is kept have the same links.
+  'lists/query.ts',
   // The process itself has a log.
   ...['log/log.ts', 'log/pretty-line.ts'],
   // Edits keep their answers where creations do.
