@@ -16,12 +16,6 @@ const RULES = [
        FROM note_versions) WHERE place > 100)`,
     'is one too many',
   ],
-  [
-    'deleted_notes',
-    `iif(json_valid(tag_ids), json_type(tag_ids) <> 'array' OR EXISTS (
-       SELECT 1 FROM json_each(tag_ids) WHERE type <> 'integer'), TRUE)`,
-    'has malformed tag_ids',
-  ],
 ] as const;
 
 const rulesOf = ({ table }: Relation) => RULES.filter(([name]) => name === table);
@@ -34,9 +28,7 @@ export function queriesForKept(relation: Relation): string[] {
   );
 }
 
-/** Returns statements that delete what the queries find, but only the tags of a deleted note. */
+/** Returns statements that delete what the queries find. */
 export function mendKept(relation: Relation): string[] {
-  const change = (table: string) =>
-    table === 'deleted_notes' ? `UPDATE ${table} SET tag_ids = '[]'` : `DELETE FROM ${table}`;
-  return rulesOf(relation).map(([table, condition]) => `${change(table)} WHERE ${condition}`);
+  return rulesOf(relation).map(([table, condition]) => `DELETE FROM ${table} WHERE ${condition}`);
 }

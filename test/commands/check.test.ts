@@ -153,11 +153,6 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
      SELECT n, 7, n, NULL, NULL, 'a', 'b' FROM numbers`,
     /^note_versions: record 1 is one too many$/,
   ],
-  'tags of a deleted note that are not ids': [
-    "UPDATE deleted_notes SET tag_ids = iif(id = 3, '[1,', '[1, \"a\"]') WHERE id IN (3, 6)",
-    /^deleted_notes: record 3 has malformed tag_ids$/,
-    /^deleted_notes: record 6 has malformed tag_ids$/,
-  ],
   'several faults': [
     'DELETE FROM note_blocks WHERE block = 0; UPDATE tag_blocks SET count = 1',
     /^note_blocks: block 0 counts 0 records, but there are 682$/,

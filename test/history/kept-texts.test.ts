@@ -101,6 +101,18 @@ test('kept texts: nothing with 0 days', async (t) => {
   assert.deepEqual(await rows(database, sql), [{ kept: 0 }]);
 });
 
+test('kept texts: tags of a deleted note that are no ids are refused', async (t) => {
+  const database = await openDatabase(t);
+  const store = (ids: string) =>
+    change(
+      database,
+      `INSERT INTO deleted_notes VALUES (NULL, 1, NULL, '${ids}', 1, 1, 1, 1, 'a', 'b')`,
+    );
+  for (const ids of ['', '[1,', '1', '[1,"a"]'])
+    await assert.rejects(store(ids), /CHECK|malformed/, ids);
+  await store('[-1,4503599627370496]');
+});
+
 for (const [table, kept] of [
   ['notes', 'deleted_notes'],
   ['comments', 'deleted_comments'],

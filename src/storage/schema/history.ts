@@ -44,8 +44,9 @@ CREATE TABLE deleted_notes (
   position INTEGER PRIMARY KEY,
   deleted_at INTEGER,
   name TEXT,
-  -- In JSON.
-  tag_ids TEXT NOT NULL,
+  -- Numbers in JSON.
+  tag_ids TEXT NOT NULL
+    CHECK (json_type(tag_ids) = 'array' AND tag_ids NOT GLOB '*[^][0-9,-]*'),
   -- As notes, with the columns in the same order.
   id INTEGER NOT NULL UNIQUE,
   number INTEGER NOT NULL,
