@@ -26,8 +26,7 @@ const DELETED = '/trash/{note_id}';
 const LABEL = 'Deleted note';
 const IN_USE: Violation = {
   ...{ field: 'note_id', in: 'path', code: 'not' },
-  detail:
-    'must not be in use, nor the IDs of its comments: another program has created such records',
+  detail: 'must not be in use, nor the IDs of its comments: another program has used them',
 };
 const STOPPING = 'The service is stopping; the rest of the trash has not been erased.';
 

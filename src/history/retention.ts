@@ -32,10 +32,9 @@ async function erase(
   { database, write, isStopping }: EraseCore,
   kind: typeof ERASE_DUE.notes,
   [first, time]: readonly [id: number, time: number],
-  pauseFactor: number,
+  pauseFactor = RETENTION_TIMES.pauseFactor,
 ): Promise<void> {
-  let id = first;
-  for (let count = MIN_ROWS; !isStopping(); ) {
+  for (let [id, count] = [first, MIN_ROWS]; !isStopping(); ) {
     const startedMs = performance.now();
     const rows = [[id, null, time, count]];
     const parameter = JSON.stringify([0, rows]);
@@ -53,9 +52,8 @@ async function erase(
 
 /** Erases what is in the trash at the time of the call. */
 export async function emptyTrash(core: EraseCore): Promise<void> {
-  const [row] = await core.database.read({
-    sql: `SELECT max(position) AS last FROM ${TRASH.table}`,
-  });
+  const sql = `SELECT max(position) AS last FROM ${TRASH.table}`;
+  const [row] = await core.database.read({ sql });
   await erase(core, ERASE_DUE.notes, [Number(row?.last), NO_END], 1);
 }
 
@@ -80,9 +78,8 @@ export function startRetention(core: EraseCore, { days, places }: RetentionOptio
     if (!isMine) return;
     const nowMs = Math.min(Date.now(), performance.now() + leadMs);
     const time = days === 0 ? NO_END : nowMs - days * DAY_MS;
-    const { pauseFactor } = RETENTION_TIMES;
-    await erase(core, ERASE_DUE.notes, [NO_END, time], pauseFactor);
-    await erase(core, ERASE_DUE.versions, [-NO_END, time], pauseFactor);
+    await erase(core, ERASE_DUE.notes, [NO_END, time]);
+    await erase(core, ERASE_DUE.versions, [-NO_END, time]);
   }
 
   return async () => {

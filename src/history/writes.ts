@@ -9,7 +9,7 @@ import { type Resource, rowColumnsOf } from '../resources/resource.ts';
 import { tags } from '../resources/tags.ts';
 import type { Row } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, tagSql } from '../storage/numbers.ts';
-import { NOW, namedRows, SET_TIMES } from '../storage/parameter.ts';
+import { NOW, namedRows } from '../storage/parameter.ts';
 import type { RowSet, WriteKind } from '../storage/writer.ts';
 import { TRASH, VERSIONS } from './kept.ts';
 
@@ -25,12 +25,9 @@ function kindOf(
   from: string,
   writes: Readonly<Record<string, string>>,
 ) {
-  const statements = Object.entries(writes).map(([name, sql]) => [
-    name,
-    { sql: `WITH ${SENT} ${sql}` },
-  ]);
+  const named = Object.entries(writes).map(([name, sql]) => [name, { sql: `WITH ${SENT} ${sql}` }]);
   return {
-    statements: { before: readStatement(SENT, columns, from), ...Object.fromEntries(statements) },
+    statements: { before: readStatement(SENT, columns, from), ...Object.fromEntries(named) },
     outcomes: (_: unknown, { before = [] }: { before?: readonly Row[] }) => [before[0]],
     changes({ rows: [row] }, found) {
       // Memory has nothing of what is erased.
@@ -118,13 +115,10 @@ export const RESTORE = kindOf(
     name: `
       INSERT OR IGNORE INTO ${noteNames.table} (note_id, name)
       SELECT id, name ${RESTORED} AND name IS NOT NULL`,
-    // The triggers log the times of the records.
+    // The triggers log the times of the records, and none of the tags.
     logNow: `
-      UPDATE ${CHANGES} SET at = ${NOW}
-      WHERE EXISTS (SELECT 1 ${RESTORED}) AND number IN (
-        SELECT number FROM ${notes.table} WHERE id = ${ID}
-        UNION ALL SELECT number FROM ${comments.table} WHERE note_id = ${ID})`,
-    setTimes: SET_TIMES.sql,
+      UPDATE ${CHANGES} SET at = ${NOW} WHERE EXISTS (SELECT 1 ${RESTORED})
+      AND number >= (SELECT number FROM ${notes.table} WHERE id = ${ID})`,
     remove: `DELETE FROM ${TRASH.table} WHERE id IN (SELECT id ${RESTORED})`,
   },
 );

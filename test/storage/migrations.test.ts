@@ -166,7 +166,7 @@ test('migrations: each step keeps the records that are stored before it', async 
       const columns = await rows(database, `${ofTable} WHERE "notnull" AND dflt_value IS NULL`);
       if (columns.length === 0 || created.has(table)) continue;
       created.add(table);
-      const values = columns.map(({ type }) => (type === 'TEXT' ? `'a'` : 1));
+      const values = columns.map(({ type }) => (type === 'TEXT' ? `'[]'` : 1));
       const names = columns.map(({ name }) => name);
       await change(database, `INSERT INTO ${table} (${names}) VALUES (${values})`);
     }

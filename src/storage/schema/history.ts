@@ -44,7 +44,6 @@ CREATE TABLE deleted_notes (
   position INTEGER PRIMARY KEY,
   deleted_at INTEGER,
   name TEXT,
-  -- Numbers in JSON.
   tag_ids TEXT NOT NULL
     CHECK (json_type(tag_ids) = 'array' AND tag_ids NOT GLOB '*[^][0-9,-]*'),
   -- As notes, with the columns in the same order.
