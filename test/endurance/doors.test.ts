@@ -68,8 +68,7 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   ],
   lists: [
     ['src/history/kept.ts', "import { linkHeader } from '../lists/query.ts';\n"],
-    ['src/history/kept.ts', /.*const sent = .*\n.*const links = .*\n/],
-    ['src/history/kept.ts', ', ...links]', ']'],
+    ['src/history/kept.ts', /const sent = .*\n.*const links = .*/, "const links = ['link', url];"],
     [APP, "import { lists } from './lists/feature.ts';\n"],
     [APP, /.*lists\(core, .*\n/],
   ],
