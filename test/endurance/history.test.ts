@@ -119,7 +119,8 @@ test('history: a large trash is erased while others write', async (t) => {
   await change(
     database,
     `${withNumbers(OLD_NOTES)} INSERT INTO deleted_notes
-     SELECT n, ${old}, NULL, '[]', n, n, ${old}, ${old}, 'note ' || n, printf('%.*c', 200, 'x')
+       (deleted_at, tag_ids, id, number, created_at, updated_at, title, body)
+     SELECT ${old}, '[]', n, n, ${old}, ${old}, 'note ' || n, printf('%.*c', 200, 'x')
      FROM numbers`,
   );
   await change(

@@ -106,7 +106,8 @@ test('kept texts: tags of a deleted note that are no ids are refused', async (t)
   const store = (ids: string) =>
     change(
       database,
-      `INSERT INTO deleted_notes VALUES (NULL, 1, NULL, '${ids}', 1, 1, 1, 1, 'a', 'b')`,
+      `INSERT INTO deleted_notes (tag_ids, id, number, title, body)
+       VALUES ('${ids}', 1, 1, 'a', 'b')`,
     );
   for (const ids of ['', '[1,', '1', '[1,"a"]'])
     await assert.rejects(store(ids), /CHECK|malformed/, ids);

@@ -310,7 +310,9 @@ test('retention: what is due goes, and nothing else', { skip: needsFile }, async
   await other.execute(`
     WITH RECURSIVE ids(id) AS (VALUES (-4999) UNION ALL SELECT id + 1 FROM ids WHERE id < 0)
     INSERT INTO note_versions SELECT id, 3, id, 0, ${before(-36_500)}, 'future', 'b' FROM ids;
-    INSERT INTO deleted_notes SELECT id, replaced_at, NULL, '[]', id, 0, 0, 0, title, body
+    INSERT INTO deleted_notes
+      (position, deleted_at, tag_ids, id, number, created_at, updated_at, title, body)
+    SELECT id, replaced_at, '[]', id, 0, 0, 0, title, body
       FROM note_versions WHERE id <= 0;
     UPDATE deleted_notes SET deleted_at = ${before(-365)} WHERE id = 3;
     UPDATE deleted_notes SET deleted_at = ${before(31)} WHERE id = 4;
