@@ -137,9 +137,10 @@ async function configureProxies(machine: Machine): Promise<void> {
   const main = `daemon off; pid /run/nginx/pid; events {}\nhttp { access_log off; ${temporary}`;
   machine.write('/etc/nginx/nginx.conf', `${main}\n${here}}`);
   machine.write('/run/nginx/pid', '');
-  if (!missing.includes('nginx'))
+  if (!missing.includes('nginx')) {
     machine.addProgram('nginx', 'exec /usr/sbin/nginx -c /etc/nginx/nginx.conf -e /run/error "$@"');
-  machine.write('/etc/systemd/system/nginx.service', `ExecStart=${machine.at('bin/nginx')}\n`);
+    machine.write('/etc/systemd/system/nginx.service', `ExecStart=${machine.at('bin/nginx')}\n`);
+  }
   const caddyfile = fromDeployment(/reverse_proxy/);
   machine.write(
     '/etc/caddy/Caddyfile',
