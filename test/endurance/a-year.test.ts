@@ -2,7 +2,7 @@
 // that stands for the root of a machine.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -35,6 +35,8 @@ const deployment = blocksIn(guide('deployment')).map(({ code }) => code);
 function fromDeployment(pattern: RegExp): string {
   return deployment.find((code) => pattern.test(code)) ?? assert.fail(`no block has ${pattern}`);
 }
+
+const AGED = '/var/backups/notes-server/notes-aged.db';
 
 /** Prints what cannot be tried here, because the report does not show it. */
 function sayNotTested(what: string): void {
@@ -85,6 +87,7 @@ class Machine {
       .replaceAll('https://notes.example.org/health', missing.includes('nginx') ? HEALTH : '$&')
       .replaceAll('127.0.0.1:3000', `127.0.0.1:${PORT}`)
       .replaceAll('3001', String(SPARE))
+      .replace('chown prometheus', 'chown "$(id -u)"')
       .replace(/rqlite:\/\/10\.[\d.:,]+/g, this.cluster)
       .replace(/(?<=--expires )20\d\d/g, '2999');
   }
@@ -103,9 +106,9 @@ class Machine {
     return stdout + stderr;
   }
 
-  /** Sends a request with the first key. */
-  ask(method: string, path: string, json?: object) {
-    const [key = ''] = this.read('/etc/notes-server/keys').split(' ');
+  /** Sends a request with the first key of a file. */
+  ask(method: string, path: string, json?: object, file = '/etc/notes-server/keys') {
+    const [key = ''] = this.read(file).trim().split(' ');
     const parts = { headers: { 'x-api-key': key }, json };
     return request(`http://127.0.0.1:${PORT}`, method, path, parts);
   }
@@ -211,18 +214,25 @@ test('a year: every command of the guide works, in order', { timeout: 180_000 },
   const between: Record<string, () => unknown> = {
     'nginx -t\n': () => configureProxies(old),
     'Copies the notes': () => old.run('/etc/letsencrypt/renewal-hooks/deploy/nginx'),
-    'systemctl start notes-backup': () => old.add('first'),
+    'systemctl start notes-backup': async () => {
+      await old.add('first');
+      await old.run(`mkdir -p /var/backups/notes-server && touch -d '40 days ago' ${AGED}`);
+    },
     'mkdir -m 700 /var/tmp/rehearsal': () => old.add('second'),
     '--force\n': () => assert.match(printed, /"items":\[\{"id":1,"title":"first"/),
     'journalctl -u': () => old.has('first'),
     promtool: () => rotateLog(old),
-    [`--prefix /opt/notes-server-${NEXT}`]: () => packNewVersion(old),
+    [`--prefix /opt/notes-server-${NEXT}`]: async () => {
+      const answer = await old.ask('GET', '/metrics', undefined, '/etc/prometheus/notes-key');
+      assert.equal(answer.status, 200);
+      await packNewVersion(old);
+    },
     [`ln -sfn notes-server-${VERSION}`]: async () => {
       assert.equal(await old.run('notes-server --version'), `${NEXT}\n`);
       await old.add('with the next version');
     },
     'sed -n': () => old.has('first'),
-    '--name agent-2': () => assert.equal(printed, '2999-12-31 agent\n'),
+    '--name agent-2': () => assert.equal(printed, '2999-12-31 name=agent \n'),
     'df -h': () => disk && fillDisk(old, disk),
     'disable --now': () => old.add('last'),
     '# On the new machine': async () => {
@@ -245,7 +255,11 @@ test('a year: every command of the guide works, in order', { timeout: 180_000 },
     else printed = await machine.run(code);
   }
   assert.ok(existsSync(old.at('/var/lib/notes-server/notes.db.replaced-1')));
-  assert.match(old.read('/var/lib/prometheus/node-exporter/notes.prom'), /^\w+ \d+\n$/);
+  assert.ok(!existsSync(old.at(AGED)));
+  const metrics = '/var/lib/prometheus/node-exporter/notes.prom';
+  assert.match(old.read(metrics), /^\w+ \d+\n$/);
+  // The exporter is another user.
+  assert.equal(statSync(old.at(metrics)).mode & 0o777, 0o644);
   if (!cluster) return;
   assert.deepEqual(due, []);
   await next.has('first', 'last', 'in the cluster');

@@ -59,6 +59,7 @@ const RULES = '/etc/prometheus/notes.rules.yml';
 
 const JOB = '{job="notes-server"}';
 const REQUESTS = 'http_server_request_duration_seconds_count';
+const REFUSED = `${REQUESTS}{http_response_status_code="503",job="notes-server"}`;
 const COMMITS = 'notes_batch_duration_seconds_bucket';
 const PROBE = 'probe_ssl_earliest_cert_expiry{instance="https://notes.example.org/health"}';
 const BACKUP = 'notes_backup_success_seconds';
@@ -67,8 +68,10 @@ const BACKUP = 'notes_backup_success_seconds';
 const SOUND: Readonly<Record<string, string>> = {
   [`up${JOB}`]: '1x120',
   [`process_start_time_seconds${JOB}`]: '5x60 6x60',
-  [`${REQUESTS}{http_response_status_code="200"}`]: '0+6000x120',
-  [`${REQUESTS}{http_response_status_code="503"}`]: '0+6x120',
+  [`${REQUESTS}{http_response_status_code="200",job="notes-server"}`]: '0+6000x120',
+  [REFUSED]: '0+6x120',
+  // Another service, which reports the same metric.
+  [`${REQUESTS}{http_response_status_code="503",job="other"}`]: '0+6000x120',
   'notes_tool_calls_total{problem="not-found"}': '0+6x120',
   [`${COMMITS}{batch="write",le="0.25"}`]: '0+60x120',
   [`${COMMITS}{batch="write",le="1"}`]: '0+60x120',
@@ -86,7 +89,7 @@ const SOUND: Readonly<Record<string, string>> = {
 const FIRING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   NotesDown: { [`up${JOB}`]: '0x120' },
   NotesRestarts: { [`process_start_time_seconds${JOB}`]: '5+60x120' },
-  NotesErrors: { [`${REQUESTS}{http_response_status_code="503"}`]: '0+600x120' },
+  NotesErrors: { [REFUSED]: '0+600x120' },
   NotesToolErrors: { 'notes_tool_calls_total{problem="service-unavailable"}': '0+6x120' },
   NotesSlowCommits: { [`${COMMITS}{batch="write",le="0.25"}`]: '0x120' },
   NotesBusy: { [`nodejs_eventloop_utilization_ratio${JOB}`]: '0.99x120' },
