@@ -218,13 +218,17 @@ test('a year: every command of the guide works, in order', { timeout: 180_000 },
       await old.add('first');
       await old.run(`mkdir -p /var/backups/notes-server && touch -d '40 days ago' ${AGED}`);
     },
-    'mkdir -m 700 /var/tmp/rehearsal': () => old.add('second'),
+    'mkdir -m 700 /var/tmp/rehearsal': async () => {
+      assert.ok(!existsSync(old.at(AGED)));
+      await old.add('second');
+    },
     '--force\n': () => assert.match(printed, /"items":\[\{"id":1,"title":"first"/),
     'journalctl -u': () => old.has('first'),
     promtool: () => rotateLog(old),
     [`--prefix /opt/notes-server-${NEXT}`]: async () => {
-      const answer = await old.ask('GET', '/metrics', undefined, '/etc/prometheus/notes-key');
-      assert.equal(answer.status, 200);
+      const key = '/etc/prometheus/notes-key';
+      assert.match(old.read(key), /^\S+\n$/);
+      assert.equal((await old.ask('GET', '/metrics', undefined, key)).status, 200);
       await packNewVersion(old);
     },
     [`ln -sfn notes-server-${VERSION}`]: async () => {
@@ -255,7 +259,6 @@ test('a year: every command of the guide works, in order', { timeout: 180_000 },
     else printed = await machine.run(code);
   }
   assert.ok(existsSync(old.at('/var/lib/notes-server/notes.db.replaced-1')));
-  assert.ok(!existsSync(old.at(AGED)));
   const metrics = '/var/lib/prometheus/node-exporter/notes.prom';
   assert.match(old.read(metrics), /^\w+ \d+\n$/);
   // The exporter is another user.
