@@ -58,7 +58,7 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
   documentation ??= loadDocumentation();
   const [text, files, guides, drawings] = await documentation;
 
-  function routes(bases: Bases): Route[] {
+  function routes(bases: Bases, all: () => readonly Route[]): Route[] {
     const contract = contractAt(text, bases);
     const html = compress(renderDocsPage(contract, bases, requiresKey, drawings));
     const servePage = createAssetServer(html, [...PAGE_HEADERS, ...REVALIDATE]);
@@ -68,7 +68,7 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
     const serveContract = createAssetServer(compress(contract), json);
     const headers = ['location', `${basePath(bases)}/docs`];
 
-    return withPagesForUnknown(bases, [
+    const own = [
       endpoint('GET', '/', () => ({ status: 307, headers })),
       endpoint('GET', '/docs', ({ call }) => servePage(call.headers)),
       endpoint<{ asset: string }>('GET', '/docs/{asset}', ({ parameters, call }) => {
@@ -84,7 +84,8 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
       }),
       endpoint('GET', '/openapi.json', ({ call }) => serveContract(call.headers)),
       ...problemRoutes(bases.problemBase),
-    ]);
+    ];
+    return withPagesForUnknown(bases, own, all);
   }
   return { routes };
 }
