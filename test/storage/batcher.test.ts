@@ -146,6 +146,7 @@ for (const { name, busyMs, waitedMs, guaranteedItems, served } of [
     const later = [...'fghi'].map((item) => submit(item));
     await assert.rejects(submit('j'), QueueFull);
     await runAll(later);
+    await Promise.all(later);
   });
 }
 
