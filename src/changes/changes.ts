@@ -1,5 +1,5 @@
 // The log of changes, as clients follow it: what has changed after a cursor.
-import { membersSql, ownMembers } from '../records/members.ts';
+import { membersSql, ownMembers } from '../records/text.ts';
 import { typeOf } from '../relations.ts';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';

@@ -9,7 +9,7 @@ import {
   relationsIn,
   totalOf,
 } from '../pages.ts';
-import { type Member, memberOf, membersSql } from '../records/members.ts';
+import { type Member, memberOf, membersSql } from '../records/text.ts';
 import { columnsOf, keysOf, type Relation, typeOf } from '../relations.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';

@@ -3,7 +3,7 @@
 import { MAX_BODY_LENGTH } from '../contract/generated.js';
 import { type Condition, satisfiesSql } from '../records/condition.ts';
 import type { Given } from '../records/creation.ts';
-import { membersSql, ownMembers } from '../records/members.ts';
+import { membersSql, ownMembers } from '../records/text.ts';
 import { readStatement, type Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
 import { FORGET_KEYS } from '../retries/feature.ts';

@@ -2,7 +2,7 @@
 import type { Input } from '../contract/endpoint.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import { linkHeader } from '../lists/query.ts';
-import { membersSql, ownMembers } from '../records/members.ts';
+import { membersSql, ownMembers } from '../records/text.ts';
 import type { Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
 import { AnswerTooLarge, MAX_PAGE_BYTES, type Source } from '../storage/database.ts';

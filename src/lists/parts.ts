@@ -1,7 +1,7 @@
 // All that can be asked of the lists of a resource: what each has, and what features add.
 
 import type { Filter, ListExtension, Order, Parameters } from '../list-extension.ts';
-import { type Choice, type Member, ownMembers } from '../records/members.ts';
+import { type Choice, type Member, ownMembers } from '../records/text.ts';
 import type { Resource } from '../resources/resource.ts';
 import { tagSql } from '../storage/numbers.ts';
 import { parseTime, timeSql } from '../time.ts';

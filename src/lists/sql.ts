@@ -2,7 +2,7 @@
 
 import { BLOCK_BITS, listTagSql } from '../list-extension.ts';
 import { satisfiesSql } from '../records/condition.ts';
-import { type Member, membersSql, ownMembers } from '../records/members.ts';
+import { type Member, membersSql, ownMembers } from '../records/text.ts';
 import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';
 import { totalSql } from './blocks.ts';
 import { EVERYTHING, List, type RecordQuery } from './list.ts';

@@ -9,9 +9,9 @@ import { type Members, patchOf, type Resource, valuesOf } from '../resources/res
 import type { Values } from '../storage/writer.ts';
 import { type Condition, satisfies } from './condition.ts';
 import { type RecordInput, readGiven } from './creation.ts';
-import type { Choice } from './members.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
 import type { Table } from './table.ts';
+import type { Choice } from './text.ts';
 import type { Stored } from './writes.ts';
 
 /** A bulk request counts as one request, plus one for this many lines. */

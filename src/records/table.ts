@@ -1,5 +1,4 @@
 // The records of a resource, whose JSON text SQLite builds and the service sends as it is.
-
 import type { Core } from '../feature.ts';
 import type { Resource } from '../resources/resource.ts';
 import { Batcher } from '../storage/batcher.ts';

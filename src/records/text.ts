@@ -1,7 +1,6 @@
-// The JSON text of a record, which SQLite makes for reads, and `recordText` for new records alike.
-import type { Resource } from '../resources/resource.ts';
+// The members of a record, and its JSON text: SQLite makes that of what is read.
+import { type Resource, rowColumnsOf } from '../resources/resource.ts';
 import type { Values } from '../storage/writer.ts';
-import { membersSql, ownMembers } from './members.ts';
 
 /** A row to write is [owner or 0, id or key, condition or fingerprint, ...fields]. */
 export const FIRST_FIELD = 3;
@@ -22,4 +21,39 @@ export function recordText({ fields, owner }: Resource, id: number, row: Values)
 /** Returns the SQL condition that the owner with this `id` (SQL) exists; TRUE without owners. */
 export function ownerExistsSql({ owner }: Resource, id: string): string {
   return owner ? `EXISTS (SELECT 1 FROM ${owner.resource.table} WHERE id = ${id})` : 'TRUE';
+}
+
+/** A member of a record. */
+export interface Member {
+  readonly name: string;
+  /** The columns that its value needs. */
+  readonly columns: readonly string[];
+  /** The SQL of its value, for `json_object`. */
+  readonly sql: string;
+  /** Whether a change of another record can change it. */
+  readonly dependsOnOthers?: boolean;
+}
+
+/** Which members records have: their own (all, if `fields` is empty), and those to add. */
+export interface Choice {
+  readonly fields: readonly string[];
+  readonly include: readonly string[];
+}
+
+/** Returns the members that each record has, in order: all, or those of `fields` if it has any. */
+export function ownMembers(resource: Resource, fields: readonly string[] = []): Member[] {
+  const names = rowColumnsOf(resource).filter((name) => !fields[0] || fields.includes(name));
+  return names.map((name) => memberOf(resource, name));
+}
+
+/** Returns the member that has the value of a column. */
+export function memberOf({ table, fields }: Pick<Resource, 'table' | 'fields'>, name: string) {
+  const isBoolean = fields[name]?.type === 'boolean';
+  const sql = isBoolean ? `json(iif(${table}.${name}, 'true', 'false'))` : `${table}.${name}`;
+  return { name, columns: [name], sql };
+}
+
+/** Returns the arguments of `json_object` for the members, whose columns are those of the table. */
+export function membersSql(members: readonly Pick<Member, 'name' | 'sql'>[]): string {
+  return members.map(({ name, sql }) => `'${name}', ${sql}`).join(', ');
 }
