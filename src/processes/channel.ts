@@ -86,9 +86,8 @@ export class Channel<Theirs extends Functions> {
 
   async #serve(name: string, { argument, number }: Message): Promise<void> {
     try {
-      const own = this.#ours[name];
-      if (!own) throw new Error(`the other process has no function ${name}`);
-      const result = await own(argument as never);
+      // Both ends run the same program.
+      const result = await this.#ours[name]?.(argument as never);
       if (number !== undefined) this.#send({ answers: number, result });
     } catch (thrown) {
       const { message, code } = thrown as Record<string, unknown>;
