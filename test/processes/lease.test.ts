@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LeaseQueue, WriteLease } from '../../src/processes/lease.ts';
+import { createGate } from '../support/bare-server.ts';
 import { until } from '../support/until.ts';
 
-/** A lease that is granted when the test says so, and records of its calls. */
+/** A lease that is granted when the test says so, work that ends so, and records of all calls. */
 function clientLease() {
   const calls: string[] = [];
   const grants: ((othersWait: boolean) => void)[] = [];
@@ -14,22 +15,13 @@ function clientLease() {
     calls.push('acquire');
     return new Promise<boolean>((grant) => grants.push(grant));
   };
-  const lease = new WriteLease(acquire, () => calls.push('release'));
-  return { calls, lease, grant: (othersWait: boolean) => grants.shift()?.(othersWait) };
-}
-
-/** Work that ends when the test says so. */
-function heldWork() {
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  let begun = false;
+  const gate = createGate();
   const work = () => {
-    begun = true;
-    return ended;
+    calls.push('work');
+    return gate.passed;
   };
-  return { work, hasBegun: () => begun, end };
+  const lease = new WriteLease(acquire, () => calls.push('release'));
+  return { calls, lease, work, gate, grant: (othersWait: boolean) => grants.shift()?.(othersWait) };
 }
 
 /** A queue with records of grants and notices. */
@@ -49,30 +41,17 @@ function queueOf() {
 }
 
 test('lease: requested once, and kept while nobody else waits', async () => {
-  const { calls, lease, grant } = clientLease();
-  const { work, hasBegun, end } = heldWork();
+  const { calls, lease, work, gate, grant } = clientLease();
+  const acquired = lease.acquire();
   const done = lease.use(work);
   await nextTurn();
-  assert.equal(hasBegun(), false);
-  grant(false);
-  await until(hasBegun);
-  end();
-  await done;
-  assert.equal(await lease.use(async () => 7), 7);
   assert.deepEqual(calls, ['acquire']);
-});
-
-test('lease: a second acquire waits for the same grant', async () => {
-  const { calls, lease, grant } = clientLease();
-  const { work, hasBegun } = heldWork();
-  const acquired = lease.acquire();
-  lease.use(work);
-  await nextTurn();
-  assert.equal(hasBegun(), false);
   grant(false);
   await acquired;
-  await until(hasBegun);
-  assert.deepEqual(calls, ['acquire']);
+  gate.open();
+  await done;
+  assert.equal(await lease.use(async () => 7), 7);
+  assert.deepEqual(calls, ['acquire', 'work']);
 });
 
 test('lease: after a failed request, the next use asks again', async () => {
@@ -87,30 +66,26 @@ test('lease: after a failed request, the next use asks again', async () => {
 });
 
 test('lease: released when others wait, after running work', async () => {
-  const { calls, lease, grant } = clientLease();
-  const { work, hasBegun, end } = heldWork();
+  const { calls, lease, work, gate, grant } = clientLease();
   const done = lease.use(work);
   grant(false);
-  await until(hasBegun);
+  await until(() => calls.includes('work'));
   lease.releaseWhenIdle();
-  assert.deepEqual(calls, ['acquire']);
-  end();
+  assert.deepEqual(calls, ['acquire', 'work']);
+  gate.open();
   await done;
-  await until(() => calls.length === 2);
-  assert.deepEqual(calls, ['acquire', 'release']);
+  assert.deepEqual(calls, ['acquire', 'work', 'release']);
 
   const again = lease.use(async () => {});
   grant(true);
   await again;
-  await until(() => calls.length === 4);
-  assert.deepEqual(calls, ['acquire', 'release', 'acquire', 'release']);
-
+  await until(() => calls.length === 5);
   const kept = lease.use(async () => {});
   grant(false);
   await kept;
   lease.releaseWhenIdle();
   lease.releaseWhenIdle();
-  assert.deepEqual(calls.slice(4), ['acquire', 'release']);
+  assert.deepEqual(calls.slice(3), ['acquire', 'release', 'acquire', 'release']);
 });
 
 test('lease: failed work releases it and rejects', async () => {
@@ -118,7 +93,6 @@ test('lease: failed work releases it and rejects', async () => {
   const failed = lease.use(() => Promise.reject(new Error('disk full')));
   grant(true);
   await assert.rejects(failed, /disk full/);
-  await until(() => calls.length === 2);
   assert.deepEqual(calls, ['acquire', 'release']);
 });
 
@@ -133,29 +107,23 @@ test('lease: a late notice does not cost the next grant', async () => {
 
 test('lease: a notice that arrives with the grant counts', async () => {
   const { calls, lease, grant } = clientLease();
-  const { work, hasBegun, end } = heldWork();
-  const done = lease.use(work);
+  const done = lease.use(async () => {});
   grant(false);
   // Node delivers all messages of a read before the code that awaits the first one continues.
   lease.releaseWhenIdle();
-  await until(hasBegun);
-  end();
   await done;
-  await until(() => calls.includes('release'));
+  assert.deepEqual(calls, ['acquire', 'release']);
 });
 
 test('lease: once granted it can be used before it is released', async () => {
   const { calls, lease, grant } = clientLease();
-  const came = lease.acquire();
-  grant(true);
-  await came;
-  assert.equal(await lease.use(async () => calls.length), 1);
-  assert.deepEqual(calls, ['acquire', 'release']);
-
-  const again = lease.acquire();
-  grant(true);
-  await again;
-  await until(() => calls.length === 4);
+  for (const length of [2, 4]) {
+    const came = lease.acquire();
+    grant(true);
+    await came;
+    if (length === 2) assert.equal(await lease.use(async () => calls.length), 1);
+    await until(() => calls.length === length);
+  }
   assert.deepEqual(calls, ['acquire', 'release', 'acquire', 'release']);
 });
 
@@ -180,10 +148,11 @@ test('lease: a process that ended loses it and its place', async () => {
   release('a');
   await until(() => granted.length === 2);
   assert.deepEqual(granted, ['a', 'c']);
+  // `c` still has the lease.
   release('a');
   acquire('d');
   await nextTurn();
-  assert.equal(granted.length, 2, 'c still has the lease');
+  assert.equal(granted.length, 2);
 });
 
 test('lease: kept for any time while nobody else waits', async (t) => {
