@@ -1,6 +1,5 @@
 // `notes-server export`: beside a service, to a file or a pipe, and back through `import`.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -8,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { parseDatabase } from '../../../src/cli/option-values.ts';
 import { exportLines, formatCounts } from '../../../src/commands/export.ts';
 import { importLines } from '../../../src/commands/import.ts';
-import { LAUNCHER, runCommand } from '../../support/command.ts';
+import { runCommand, startCommand } from '../../support/command.ts';
 import { NO_RECORDS, newFile } from '../../support/databases.ts';
 import { clusterAddress, temporaryFolder } from '../../support/engine.ts';
 import { filledFile, ODD_TEXTS } from '../../support/filled.ts';
@@ -78,21 +77,25 @@ test('export: import and another export give the same bytes', async (t) => {
   await assertSound(db);
 });
 
-test('export: the trash and the versions are the same after an import', async (t) => {
+test('export: names, trash and versions are the same after an import', async (t) => {
   const from = await startService(t, { db: newFile(t) });
   await from.request('PUT', '/named/log', { json: { ...NOTE, tags: ['x', 'y'] } });
   await from.request('PUT', '/notes/1', { json: { title: 'a', body: 'c' } });
   await from.request('POST', '/notes/1/comments', { json: { body: 'd' } });
-  await from.request('POST', '/notes', { json: NOTE });
+  await from.request('PUT', '/named/two', { json: NOTE });
   await from.request('PATCH', '/notes/2', { json: { body: 'e' } });
   await from.request('DELETE', '/notes/1');
   const db = newFile(t);
   const { text } = await from.request('GET', '/export');
   assert.equal(text, await exported(from.file));
-  await runInProcess(['import', '--db', db], { input: text });
+  const { line } = await runInProcess(['import', '--db', db], { input: text });
+  assert.match(line ?? '', /^imported 1 note, 2 tags, 0 comments, 1 note name, .* from the input/);
+  assert.equal(await exported(db), text);
   const to = await startService(t, { db });
   for (const [method, path] of [
-    ...['/trash', '/trash/1', '/notes/2/versions'].map((path) => ['GET', path] as const),
+    ...['/trash', '/trash/1', '/named/two', '/notes/2/versions'].map(
+      (path) => ['GET', path] as const,
+    ),
     ['POST', '/trash/1/restore'],
     ...['', '/comments', '/versions'].map(
       (list) => ['GET', `/notes/1${list}${list ? '' : '?include=times,tags,name'}`] as const,
@@ -190,16 +193,13 @@ test('import: a cluster takes no writes meanwhile', async (t) => {
 test('export: a closed pipe ends it without a message', async (t) => {
   // More than the system keeps of what nobody reads.
   const from = await filledFile(t, 5_000);
-  const reader = spawn(process.execPath, [LAUNCHER, 'export', '--db', from], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let stderr = '';
-  reader.stderr.setEncoding('utf8').on('data', (text) => {
-    stderr += text;
-  });
-  await once(reader.stdout, 'data');
-  reader.stdout.destroy();
-  assert.deepEqual(await once(reader, 'close'), [1, null]);
+  const command = startCommand(t, ['export', '--db', from]);
+  const { stdout } = command.process;
+  assert.ok(stdout);
+  await once(stdout, 'data');
+  stdout.destroy();
+  const { status, stderr } = await command.ended;
+  assert.equal(status, 1);
   assert.doesNotMatch(stderr, /notes-server|Error/);
 });
 

@@ -72,6 +72,9 @@ const DELETED =
   '{"type":"deleted_note","id":1,"position":1,"deleted_at":null,"name":null,"tag_ids":[3],' +
   '"number":31,"created_at":null,"updated_at":null,"title":"a","body":"b"}\n';
 const LINK = '{"type":"note_tag","note_id":3,"tag_id":2}\n';
+const nameLine = (id: number, name: unknown) =>
+  `${JSON.stringify({ type: 'note_name', note_id: id, name })}\n`;
+const NO_NAME = 'name must match ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
 
 /** Input that is wrong, and the end of the message. */
 const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
@@ -161,9 +164,23 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
     HEAD + NOTES + TAG + LINK.repeat(2),
     'line 6: an earlier line has the same note_id and tag_id',
   ],
+  'a name that no note can have': [HEAD + NOTES + nameLine(1, '-a'), `line 4: ${NO_NAME}`],
+  'a name that is no text': [HEAD + NOTES + nameLine(1, 1), `line 4: ${NO_NAME}`],
+  'a name twice': [
+    HEAD + NOTES + nameLine(1, 'a') + nameLine(3, 'a'),
+    'line 5: an earlier line has the same note_id or name',
+  ],
+  'two names of a note': [
+    HEAD + NOTES + nameLine(1, 'a') + nameLine(1, 'b'),
+    'line 5: an earlier line has the same note_id or name',
+  ],
+  'a name without its note': [
+    HEAD + NOTES + nameLine(2, 'a'),
+    'line 4: it refers to a record that does not exist',
+  ],
   'a deleted note with a name that no note can have': [
     HEAD + DELETED.replace('null,"tag', '"-a","tag'),
-    'line 2: name must match ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$',
+    `line 2: ${NO_NAME}`,
   ],
   'a deleted note whose tags are no ids': [
     HEAD + DELETED.replace('[3]', '[3,"4"]'),
