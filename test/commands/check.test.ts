@@ -139,6 +139,10 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
     LOSE_INDEXED_ROW,
     /^row \d+ missing from index comments_of_note$/,
   ],
+  'an unfinished import': [
+    'CREATE TABLE notes_server_import (begun INTEGER) STRICT',
+    /^it holds an unfinished import: run the import again$/,
+  ],
   'a table that is gone': ['DROP TABLE tag_blocks', /no such table: .*tag_blocks/],
   'a comment of no note in the trash': [
     "INSERT INTO deleted_comments VALUES (90, 5, 1, NULL, NULL, 'a')",
