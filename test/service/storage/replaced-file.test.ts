@@ -30,6 +30,9 @@ import { type Service, startService } from '../../support/service.ts';
 import { assertUnavailable, NOTE } from '../../support/storage-faults.ts';
 import { assertSound, beside } from '../../support/stored-data.ts';
 
+const fileTest = (name: string, run: (t: TestContext) => Promise<void>) =>
+  test(name, { skip: needsFile }, run);
+
 const SCREEN = { isTerminal: false, write() {} };
 
 /** The ways to make a backup: one has a header that says that it uses no log, the other has not. */
@@ -68,6 +71,12 @@ async function backUpInUse(db: string, url: string, makeBackup: string): Promise
   return `${db}.backup`;
 }
 
+/** Starts the command on `notes.db`. */
+async function startOnFile(t: TestContext, ...args: string[]) {
+  const command = startCommand(t, ['--port', '0', '--db', 'notes.db', ...args]);
+  return { command, url: await command.ready(), db: join(command.folder, 'notes.db') };
+}
+
 /** Starts a service in this process, with a backup as {@link backUpInUse} makes it. */
 async function startWithBackup(t: TestContext, makeBackup: string) {
   const db = join(temporaryFolder(t), 'notes.db');
@@ -85,12 +94,8 @@ function copyAsCrashed({ file }: Service, folder: string): string {
 
 for (const [happened, replace] of Object.entries(REPLACEMENTS)) {
   for (const makeBackup of Object.keys(BACKUPS)) {
-    test(`replaced file: ${happened} by ${makeBackup}, it survives a stop and a start`, {
-      skip: needsFile,
-    }, async (t) => {
-      const command = startCommand(t, ['--port', '0', '--db', 'notes.db']);
-      const url = await command.ready();
-      const db = join(command.folder, 'notes.db');
+    fileTest(`replaced file: ${happened} by ${makeBackup}, it survives a stop`, async (t) => {
+      const { command, url, db } = await startOnFile(t);
       const saved = await backUpInUse(db, url, makeBackup);
       replace(saved, db);
       const content = readFileSync(db);
@@ -110,10 +115,8 @@ for (const [happened, replace] of Object.entries(REPLACEMENTS)) {
   }
 }
 
-test('replaced file: overwritten, it survives a crash, too', { skip: needsFile }, async (t) => {
-  const command = startCommand(t, ['--port', '0', '--db', 'notes.db']);
-  const url = await command.ready();
-  const db = join(command.folder, 'notes.db');
+fileTest('replaced file: overwritten, it survives a crash, too', async (t) => {
+  const { url, db } = await startOnFile(t);
   copyFileSync(await backUpInUse(db, url, 'a copy'), db);
   assertUnavailable(await create(url));
   // The crash: the files stay as they are, and the service loses sight of them.
@@ -124,13 +127,8 @@ test('replaced file: overwritten, it survives a crash, too', { skip: needsFile }
   await assertSound(path);
 });
 
-test('replaced file: its log goes on with the old file; several processes stop with 1', {
-  skip: needsFile,
-}, async (t) => {
-  const args = ['--port', '0', '--db', 'notes.db', '--processes=2'];
-  const command = startCommand(t, args, { coverage: true });
-  const url = await command.ready();
-  const db = join(command.folder, 'notes.db');
+fileTest('replaced file: its log goes on with the old one; processes stop with 1', async (t) => {
+  const { command, url, db } = await startOnFile(t, '--processes=2');
   const saved = await backUpInUse(db, url, 'a copy');
   linkSync(db, `${db}.old`);
   renameSync(saved, db);
@@ -142,12 +140,8 @@ test('replaced file: its log goes on with the old file; several processes stop w
   assert.equal(await totalIn(t, `${db}.old`), 4);
 });
 
-test('replaced file: overwritten, no process writes, even one that has not written before', {
-  skip: needsFile,
-}, async (t) => {
-  const command = startCommand(t, ['--port', '0', '--db', 'notes.db', '--processes=2']);
-  const url = await command.ready();
-  const db = join(command.folder, 'notes.db');
+fileTest('replaced file: overwritten, no process writes, even its first time', async (t) => {
+  const { command, url, db } = await startOnFile(t, '--processes=2');
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
   const createInOne = () => request(url, 'POST', '/notes', { json: NOTE, agent });
@@ -160,9 +154,7 @@ test('replaced file: overwritten, no process writes, even one that has not writt
   assert.equal(await totalIn(t, db), 1);
 });
 
-test('replaced file: overwritten right after a checkpoint of another program', {
-  skip: needsFile,
-}, async (t) => {
+fileTest('replaced file: overwritten right after a checkpoint of another program', async (t) => {
   const { db, service } = await startWithBackup(t, 'a copy');
   const longNote = { title: 'long', body: 'word '.repeat(10_000) };
   await service.request('POST', '/notes', { json: longNote });
@@ -172,16 +164,14 @@ test('replaced file: overwritten right after a checkpoint of another program', {
   await assert.rejects(service.close(), /was overwritten while it was in use; its log is kept as/);
 });
 
-test('replaced file: without its log too, a stop says so', { skip: needsFile }, async (t) => {
+fileTest('replaced file: without its log too, a stop says so', async (t) => {
   const { db, saved, service } = await startWithBackup(t, 'a copy');
   rmSync(`${db}-wal`);
   renameSync(saved, db);
   await assert.rejects(service.close(), /notes\.db was replaced while it was in use$/);
 });
 
-test('replaced file: a service that starts on it leaves the log to the one that runs', {
-  skip: needsFile,
-}, async (t) => {
+fileTest('replaced file: a service that starts on it leaves the log to the other', async (t) => {
   const { db, saved, service } = await startWithBackup(t, 'the command backup');
   renameSync(saved, db);
   const next = await startService(t, { db });
@@ -194,9 +184,7 @@ test('replaced file: a service that starts on it leaves the log to the one that 
   await assertSound(db);
 });
 
-test('replaced file: overwritten again with what it was, it can be written', {
-  skip: needsFile,
-}, async (t) => {
+fileTest('replaced file: overwritten again with what it was, it can be written', async (t) => {
   const { db, saved, service } = await startWithBackup(t, 'the command backup');
   const content = readFileSync(db);
   copyFileSync(saved, db);
@@ -205,28 +193,20 @@ test('replaced file: overwritten again with what it was, it can be written', {
   assert.equal((await create(service.url)).status, 201);
 });
 
-test('replaced file: what only SQLite or a backup program does is no overwriting', {
-  skip: needsFile,
-}, async (t) => {
+fileTest('replaced file: what SQLite or a backup program does is no overwriting', async (t) => {
   const service = await startService(t);
   const soon = new Date(Date.now() + 1_000);
-  const actions = [
-    () => utimesSync(service.file, soon, soon),
-    () => beside(service.file, (other) => other.execute('PRAGMA wal_checkpoint')),
-    () => beside(service.file, (other) => other.execute('PRAGMA wal_checkpoint(TRUNCATE)')),
-    () => beside(service.file, (other) => other.execute('VACUUM; PRAGMA wal_checkpoint')),
-  ];
-  for (const act of actions) {
+  const truncate = 'PRAGMA wal_checkpoint(TRUNCATE)';
+  for (const sql of ['', 'PRAGMA wal_checkpoint', truncate, 'VACUUM; PRAGMA wal_checkpoint']) {
     assert.equal((await create(service.url)).status, 201);
-    await act();
+    if (sql === '') utimesSync(service.file, soon, soon);
+    else await beside(service.file, (other) => other.execute(sql));
     assert.equal((await create(service.url)).status, 201);
   }
 });
 
 for (const makeBackup of Object.keys(BACKUPS)) {
-  test(`foreign log: after a crash beside ${makeBackup}, it is set aside`, {
-    skip: needsFile,
-  }, async (t) => {
+  fileTest(`foreign log: after a crash beside ${makeBackup}, it is set aside`, async (t) => {
     const { db, saved, service } = await startWithBackup(t, makeBackup);
     // The crash: the files stay as they are, and the service loses sight of them.
     const crashed = join(temporaryFolder(t), 'crashed');
@@ -245,7 +225,7 @@ for (const makeBackup of Object.keys(BACKUPS)) {
   });
 }
 
-test('foreign log: beside no file, it is set aside', { skip: needsFile }, async (t) => {
+fileTest('foreign log: beside no file, it is set aside', async (t) => {
   const { db, service } = await startWithBackup(t, 'a copy');
   const path = copyAsCrashed(service, join(temporaryFolder(t), 'crashed'));
   rmSync(path);
@@ -254,9 +234,7 @@ test('foreign log: beside no file, it is set aside', { skip: needsFile }, async 
   assert.ok(existsSync(db));
 });
 
-test('foreign log: the log of the file is applied after a crash, in any folder', {
-  skip: needsFile,
-}, async (t) => {
+fileTest('foreign log: that of the file is applied after a crash, in any folder', async (t) => {
   const { service } = await startWithBackup(t, 'a copy');
   const folder = join(temporaryFolder(t), 'crashed');
   const path = copyAsCrashed(service, folder);
@@ -267,9 +245,7 @@ test('foreign log: the log of the file is applied after a crash, in any folder',
   assert.equal(await totalIn(t, join(`${folder}-moved`, 'notes.db')), 4);
 });
 
-test('foreign log: commands refuse it in one line and change nothing', {
-  skip: needsFile,
-}, async (t) => {
+fileTest('foreign log: commands refuse it in one line and change nothing', async (t) => {
   const { saved, service } = await startWithBackup(t, 'the command backup');
   const path = copyAsCrashed(service, join(temporaryFolder(t), 'crashed'));
   copyFileSync(saved, path);
