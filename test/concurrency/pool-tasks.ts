@@ -35,16 +35,9 @@ export interface Identity {
   readonly threadId: number;
   readonly index: number;
   readonly input: unknown;
-  /** How many jobs this copy of the module has done, this one included. */
-  readonly served: number;
 }
 
-let served = 0;
-
-function identify(input: unknown, index: number): Identity {
-  served += 1;
-  return { threadId, index, input, served };
-}
+const identify = (input: unknown, index: number): Identity => ({ threadId, index, input });
 
 /** Answers once the gate is open. */
 function wait(cells: Int32Array, index: number): Identity {

@@ -11,27 +11,22 @@ export interface ThreadData {
   readonly wakes: Int32Array;
 }
 
-/**
- * A task with its input. The thread pauses before its operation `pauseBefore` on shared memory,
- * counted from 0.
- */
+/** A task with its input. */
 export interface Job {
   readonly task: keyof Tasks;
   readonly input: unknown;
-  readonly pauseBefore: number | undefined;
+  /** The thread pauses before this operation on shared memory, counted from 0. */
+  readonly pauseBefore: number;
 }
 
-/** The outcome of a task, and whether it came to the point before which it was to pause. */
+/** What a task returned, and whether it came to the point before which it was to pause. */
 export interface Outcome {
-  readonly value?: unknown;
-  readonly error?: unknown;
+  readonly value: unknown;
   readonly paused: boolean;
 }
 
 /** The tasks of a thread. */
 export type Tasks = typeof tasks;
-
-const { gate, wakes }: ThreadData = workerData;
 
 const PRIMITIVES = { Barrier, BoundedQueue, Event, Mutex, Semaphore };
 
@@ -52,10 +47,7 @@ const tasks = {
     }
   },
 
-  /**
-   * Acquires and releases permits. Returns the largest number of threads that this one found
-   * inside, itself included.
-   */
+  /** Returns the largest number of threads that it found with a permit, itself included. */
   runWithPermit({ cells, inside, rounds }: Shared & { inside: Int32Array }): number {
     const semaphore = new Semaphore(cells);
     let peak = 0;
@@ -68,10 +60,7 @@ const tasks = {
     return peak;
   },
 
-  /**
-   * Meets the others after each round; returns after how many meetings a thread was in a wrong
-   * round.
-   */
+  /** Meets the others after each round; returns how often one of them was in a wrong round. */
   meet({ cells, ended, index, rounds }: Shared & { ended: Int32Array; index: number }): number {
     const barrier = new Barrier(cells);
     let wrong = 0;
@@ -119,19 +108,11 @@ const OPERATIONS = [
   ...(['load', 'store', 'add', 'sub', 'exchange', 'compareExchange', 'wait', 'notify'] as const),
 ];
 const { load, wait, add } = Atomics;
-type Operation = (...args: never) => unknown;
-const originals: Record<string, Operation> = Object.fromEntries(
-  OPERATIONS.map((name) => [name, Atomics[name]]),
-);
+const { gate, wakes }: ThreadData = workerData;
 
-// Shows an observer that a thread was awake between two looks.
-originals.wait = (...args: Parameters<typeof wait>) => {
-  const outcome = wait(...args);
-  add(wakes, 0, 1);
-  return outcome;
-};
-Object.assign(Atomics, originals);
-
+/** How many operations the task has begun. */
+let operation = 0;
+let pauseBefore = Number.POSITIVE_INFINITY;
 let pauses = 0;
 
 /** Sleeps at the gate until the thread is resumed. */
@@ -140,41 +121,26 @@ function pause(): void {
   pauses += 1;
 }
 
-/**
- * Runs `work`, pausing before its operation `pauseBefore` on shared memory; calls `onPause` then.
- */
-function runPausing<Result>(work: () => Result, pauseBefore: number, onPause: () => void): Result {
-  let operation = 0;
-  const pausing = OPERATIONS.map((name) => [
-    name,
-    (...args: unknown[]) => {
-      if (operation === pauseBefore) {
-        onPause();
-        pause();
-      }
-      operation += 1;
-      return Reflect.apply(originals[name] as Operation, Atomics, args);
-    },
-  ]);
-  Object.assign(Atomics, Object.fromEntries(pausing));
-  try {
-    return work();
-  } finally {
-    Object.assign(Atomics, originals);
-  }
+for (const name of OPERATIONS) {
+  const original = Atomics[name] as (...args: unknown[]) => unknown;
+  const pausing = (...args: unknown[]) => {
+    operation += 1;
+    if (operation > pauseBefore) {
+      pauseBefore = Number.POSITIVE_INFINITY;
+      pause();
+    }
+    const result = original(...args);
+    // Shows an observer that the thread was awake between two looks.
+    if (name === 'wait') add(wakes, 0, 1);
+    return result;
+  };
+  Object.assign(Atomics, { [name]: pausing });
 }
 
-parentPort?.on('message', ({ task, input, pauseBefore }: Job) => {
-  let paused = false;
-  const work = () => tasks[task](input as never);
-  const onPause = () => {
-    paused = true;
-  };
-  let result: { value: unknown } | { error: unknown };
-  try {
-    result = { value: pauseBefore === undefined ? work() : runPausing(work, pauseBefore, onPause) };
-  } catch (error) {
-    result = { error: String(error) };
-  }
-  parentPort?.postMessage({ ...result, paused } satisfies Outcome);
+parentPort?.on('message', (job: Job) => {
+  operation = 0;
+  pauseBefore = job.pauseBefore;
+  const value = tasks[job.task](job.input as never);
+  const paused = operation > job.pauseBefore;
+  parentPort?.postMessage({ value, paused } satisfies Outcome);
 });

@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
 import { Worker } from 'node:worker_threads';
 import { sharedCells } from '../../src/concurrency/sync.ts';
+import type { Ends } from '../support/engine.ts';
 import { until } from '../support/until.ts';
 import type { Job, Outcome, Tasks, ThreadData } from './test-thread.ts';
 
@@ -24,127 +25,90 @@ export interface Settled {
   readonly asleep: number;
 }
 
-/** Several threads. */
-export interface TestThreads {
-  /** Names the cells in which threads may sleep from now on, and returns the first. */
-  watch(...cells: Int32Array[]): Int32Array;
-  /**
-   * Starts a task on a thread, which pauses before its operation `pauseBefore` on shared memory.
-   */
+/** Several threads, which end with `test`. */
+export class TestThreads {
+  readonly #wakes = sharedCells(1);
+  readonly #gates: readonly Int32Array[];
+  readonly #workers: readonly Worker[];
+  readonly #busy = new Set<number>();
+  #outcomes: Outcome[] = [];
+  #watched = sharedCells(0);
+  #crash: unknown;
+
+  constructor(test: Ends, size: number) {
+    this.#gates = Array.from({ length: size }, () => sharedCells(1));
+    this.#workers = this.#gates.map((gate, thread) => {
+      const workerData: ThreadData = { gate, wakes: this.#wakes };
+      const worker = new Worker(TEST_THREAD, { workerData });
+      worker.on('message', (outcome: Outcome) => {
+        this.#outcomes[thread] = outcome;
+        this.#busy.delete(thread);
+      });
+      worker.on('error', (error) => {
+        this.#crash = error;
+      });
+      return worker;
+    });
+    test.after(() => Promise.all(this.#workers.map((worker) => worker.terminate())));
+  }
+
+  /** Names the cells in which threads may sleep from now on, and returns them. */
+  watch(cells: Int32Array): Int32Array {
+    this.#watched = cells;
+    return cells;
+  }
+
+  /** Starts a task, which pauses before its operation `pauseBefore` on shared memory. */
   start<Name extends keyof Tasks>(
     thread: number,
     task: Name,
     input: Parameters<Tasks[Name]>[0],
-    pauseBefore?: number,
-  ): void;
-  /** Resolves when every thread has ended its task, pauses, or sleeps in the watched cells. */
-  settle(): Promise<Settled>;
-  /** Lets paused threads continue. */
-  resume(threads: readonly number[]): void;
-  /**
-   * Resolves with the outcomes of all tasks since the last call, in the order of the threads.
-   * Rejects if a task failed, or if threads sleep that nobody will wake.
-   */
-  end(): Promise<readonly Outcome[]>;
-  /** Ends the threads. */
-  close(): Promise<void>;
-}
-
-/** Starts threads. */
-export function startThreads(size: number): TestThreads {
-  const wakes = sharedCells(1);
-  const outcomes = new Map<number, Outcome>();
-  const busy = new Set<number>();
-  let watched: readonly Int32Array[] = [];
-  let crash: unknown;
-
-  const threads = Array.from({ length: size }, (_, thread) => {
-    const gate = sharedCells(1);
-    const worker = new Worker(TEST_THREAD, {
-      workerData: { gate, wakes } satisfies ThreadData,
-    });
-    worker.on('message', (outcome: Outcome) => {
-      outcomes.set(thread, outcome);
-      busy.delete(thread);
-    });
-    worker.on('error', (error) => {
-      crash = error;
-    });
-    return { worker, gate };
-  });
-
-  function look(): Settled | undefined {
-    if (crash) throw crash;
-    const paused = [...threads.keys()].filter(
-      (thread) => sleepersOn(threads[thread]?.gate ?? wakes, 0) > 0,
-    );
-    const asleep = watched.reduce((sum, cells) => sum + sleepersIn(cells), 0);
-    if (paused.length + asleep < busy.size) return undefined;
-    return { paused, asleep };
+    pauseBefore = Number.POSITIVE_INFINITY,
+  ): void {
+    assert.ok(!this.#busy.has(thread), `thread ${thread} still has the task of an earlier test`);
+    this.#busy.add(thread);
+    this.#workers[thread]?.postMessage({ task, input, pauseBefore } satisfies Job);
   }
 
-  async function settle(): Promise<Settled> {
+  /** Resolves when every thread has ended its task, pauses, or sleeps in the watched cells. */
+  async settle(): Promise<Settled> {
     let settled: Settled | undefined;
     await until(() => {
       // During one look a thread may wake another and go to sleep itself, so that both are counted.
       // A thread that was asleep in two looks and has not woken up since the first was asleep
       // between them.
-      const before = Atomics.load(wakes, 0);
-      settled = look() && look();
-      return settled !== undefined && Atomics.load(wakes, 0) === before;
+      const before = Atomics.load(this.#wakes, 0);
+      settled = this.#look() && this.#look();
+      return settled !== undefined && Atomics.load(this.#wakes, 0) === before;
     });
     return settled ?? assert.fail();
   }
 
-  return {
-    settle,
+  #look(): Settled | undefined {
+    if (this.#crash) throw this.#crash;
+    const paused = [...this.#gates.keys()].filter((thread) => {
+      return sleepersOn(this.#gates[thread] ?? this.#wakes, 0) > 0;
+    });
+    const cells = this.#watched;
+    const asleep = cells.reduce((sum, _, cell) => sum + sleepersOn(cells, cell), 0);
+    return paused.length + asleep < this.#busy.size ? undefined : { paused, asleep };
+  }
 
-    watch(...cells) {
-      watched = cells;
-      return cells[0] ?? assert.fail('no cells');
-    },
+  /** Lets a paused thread continue. */
+  resume(thread: number): void {
+    const gate = this.#gates[thread] ?? assert.fail(`no thread ${thread}`);
+    Atomics.add(gate, 0, 1);
+    Atomics.notify(gate, 0);
+  }
 
-    start(thread, task, input, pauseBefore) {
-      assert.ok(!busy.has(thread), `thread ${thread} still has a task`);
-      busy.add(thread);
-      outcomes.delete(thread);
-      threads[thread]?.worker.postMessage({ task, input, pauseBefore } satisfies Job);
-    },
-
-    resume(paused) {
-      for (const thread of paused) {
-        const { gate } = threads[thread] ?? assert.fail(`no thread ${thread}`);
-        Atomics.add(gate, 0, 1);
-        Atomics.notify(gate, 0);
-      }
-    },
-
-    async end() {
-      const { asleep, paused } = await settle();
-      const ended = [...outcomes]
-        .sort(([one], [other]) => one - other)
-        .map(([, outcome]) => outcome);
-      outcomes.clear();
-      for (const { error } of ended) if (error) throw new Error(`a thread failed: ${error}`);
-      assert.ok(paused.length === 0, 'a thread still pauses');
-      assert.ok(asleep === 0, `${asleep} sleep for good`);
-      return ended;
-    },
-
-    async close() {
-      await Promise.all(threads.map(({ worker }) => worker.terminate()));
-    },
-  };
-}
-
-/** Returns how many threads sleep in these cells. */
-function sleepersIn(cells: Int32Array): number {
-  return cells.reduce((sum, _, cell) => sum + sleepersOn(cells, cell), 0);
-}
-
-/**
- * Wakes all threads that sleep in these cells although nothing has changed; returns how many did.
- */
-export function wakeInVain(cells: Int32Array): number {
-  return cells.reduce((sum, _, cell) => sum + Atomics.notify(cells, cell), 0);
+  /**
+   * Resolves with the outcomes of all tasks since the last call, in the order of the threads.
+   * Rejects if a task failed, or if threads sleep that nobody will wake.
+   */
+  async end(): Promise<readonly Outcome[]> {
+    assert.deepEqual(await this.settle(), { paused: [], asleep: 0 }, 'threads sleep for good');
+    const ended = this.#outcomes;
+    this.#outcomes = [];
+    return ended;
+  }
 }

@@ -9,7 +9,6 @@ import { until } from '../support/until.ts';
 import { type Clock, stopTime } from './clock.ts';
 import { createGate } from './pool-tasks.ts';
 import {
-  assertServes,
   assertUnavailable,
   enqueue,
   type Held,
@@ -67,15 +66,6 @@ const STATES: readonly State[] = [
     idle: 0,
     arrange: async (pool, signal) => enqueue(pool, LIMITS.maxThreads, signal),
     ends: { abort: 'aborted', shutDown: 'refused', close: 'refused' },
-  },
-  {
-    name: 'it has its thread and has not called it',
-    idle: 0,
-    async arrange(pool, signal, clock) {
-      await serveOne(pool, clock);
-      return enqueue(pool, 1, signal);
-    },
-    ends: { abort: 'aborted', shutDown: 'served', close: 'killed' },
   },
   {
     name: 'it is at work',
@@ -180,17 +170,6 @@ async function assertCloses(pool: WatchedPool, clock: Clock): Promise<void> {
 test('threads: closes before the first use', async (t) => {
   const clock = stopTime(t);
   await assertCloses(startPool(t), clock);
-});
-
-test('threads: closes while a request waits for more threads than are idle', async (t) => {
-  const clock = stopTime(t);
-  const pool = startPool(t, LIMITS);
-  await assertServes(pool);
-  const held = await hold(pool, 1);
-  const waiting = enqueue(pool, LIMITS.maxThreads);
-  assert.ok(clock.pending().includes(LIMITS.growMs));
-  await Promise.all([assertCloses(pool, clock), assertUnavailable(waiting.answer, /shutting/)]);
-  await assert.rejects(held.answer, /ended before its job did/);
 });
 
 test('threads: a request that was aborted before starts nothing', async (t) => {

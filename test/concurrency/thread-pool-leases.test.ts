@@ -2,11 +2,8 @@
 // clock.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { POOL_LIMITS } from '../../src/concurrency/thread-pool.ts';
 import { until } from '../support/until.ts';
 import { stopTime } from './clock.ts';
-import { createGate } from './pool-tasks.ts';
 import {
   assertServes,
   enqueue,
@@ -34,29 +31,11 @@ function assertIdle(pool: WatchedPool, threads: number): void {
 const idsOf = (threads: readonly { readonly threadId: number }[]) =>
   threads.map(({ threadId }) => threadId);
 
-test('leases: no thread starts before the first request, and none beyond its need', async (t) => {
-  const clock = stopTime(t);
-  const pool = startPool(t, LIMITS);
-  await nextTurn();
-  assert.deepEqual([pool.started.length, clock.pending()], [0, []]);
-  await assertServes(pool, 2);
-  clock.tick(LIMITS.idleMs - 1);
-  await nextTurn();
-  assert.equal(pool.started.length, 2);
-});
-
 test('leases: a thread serves one request after the other', async (t) => {
   const { pool } = await usedPool(t, 2);
   const first = await identities(pool, 2);
   const second = await identities(pool, 2);
   assert.deepEqual(idsOf(second), idsOf(first));
-  assert.deepEqual(
-    [first, second].map((each) => each.map(({ served }) => served)),
-    [
-      [2, 2],
-      [3, 3],
-    ],
-  );
   assertIdle(pool, 2);
 });
 
@@ -105,20 +84,6 @@ test('leases: a request starts threads once no lease has ended for a while', asy
   assertIdle(pool, 5);
 });
 
-test('leases: a failed or abandoned one ends its threads, and others replace them', async (t) => {
-  const { pool } = await usedPool(t, 2);
-  const before = idsOf(await identities(pool, 2));
-  const controller = new AbortController();
-  const abandoned = await hold(pool, 1, controller.signal);
-  controller.abort(new Error('gone'));
-  await assert.rejects(abandoned.answer, /gone/);
-  const failure = { deed: 'throw', culprit: 0, mates: 0, cells: createGate().cells };
-  await assert.rejects(pool.run('fail', [failure]), /thrown by a thread/);
-  await until(() => pool.living.size === 0);
-  const after = await identities(pool, 2);
-  assert.ok(after.every(({ threadId, served }) => !before.includes(threadId) && served === 1));
-});
-
 test('leases: an idle thread that is killed serves nobody and is replaced', async (t) => {
   const { pool } = await usedPool(t, 2);
   const [killed = assert.fail()] = pool.started;
@@ -143,40 +108,4 @@ test('leases: all idle threads end after a time without a lease', async (t) => {
   assert.deepEqual(clock.pending(), []);
   await assertServes(pool, 2);
   assert.equal(pool.started.length, 5);
-});
-
-test('leases: threads that were leased when the others ended end later', async (t) => {
-  const { pool, clock } = await usedPool(t, 2);
-  const held = await hold(pool, 1);
-  clock.tick(LIMITS.idleMs);
-  await until(() => pool.living.size === 1);
-  await held.finish();
-  assertIdle(pool, 1);
-  clock.tick(LIMITS.idleMs);
-  await until(() => pool.living.size === 0);
-});
-
-test('leases: threads that started for an aborted request stay for the next one', async (t) => {
-  const pool = startPool(t, { starting: 3 });
-  const controller = new AbortController();
-  const { answer } = enqueue(pool, 3, controller.signal);
-  assert.deepEqual(pool.counts(), { alive: 3, idle: 0, waiting: 1 });
-  controller.abort();
-  await assert.rejects(answer, { name: 'AbortError' });
-  await until(() => pool.counts().idle === 3);
-  await assertServes(pool, 3);
-  assert.equal(pool.started.length, 3);
-});
-
-test('leases: never more threads than the bound', async (t) => {
-  const { pool, clock } = await usedPool(t, 1, 2);
-  const [one, other] = [await hold(pool, 1), enqueue(pool, 1)];
-  clock.tick(POOL_LIMITS.growMs);
-  await until(() => other.gate.arrived() === 1);
-  const last = enqueue(pool, 1);
-  clock.tick(POOL_LIMITS.growMs);
-  assert.deepEqual(pool.counts(), { alive: 2, idle: 0, waiting: 1 });
-  await one.finish();
-  await Promise.all([other.finish(), last.finish()]);
-  assert.equal(pool.most(), 2);
 });

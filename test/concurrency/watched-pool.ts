@@ -21,18 +21,11 @@ export class WatchedPool extends ThreadPool {
   readonly started: Worker[] = [];
   /** Those of them that have not ended. */
   readonly living = new Set<Worker>();
-  #most = 0;
-
-  /** The largest number of threads that lived at one time. */
-  most(): number {
-    return this.#most;
-  }
 
   /** Observes a thread that the process has started. */
   watch(worker: Worker): void {
     this.started.push(worker);
     this.living.add(worker);
-    this.#most = Math.max(this.#most, this.living.size);
     worker.on('exit', () => this.living.delete(worker));
   }
 }

@@ -1,5 +1,6 @@
 // The primitives in more orders.
-import { testChecks } from '../concurrency/check.ts';
-import { ORDER_CHECKS } from '../concurrency/sync-orders.ts';
+import { after } from 'node:test';
+import { testPrimitives } from '../concurrency/sync-orders.ts';
+import { TestThreads } from '../concurrency/test-threads.ts';
 
-testChecks(ORDER_CHECKS, 2);
+testPrimitives(new TestThreads({ after }, 2), 2);
