@@ -10,10 +10,9 @@ import { BLOCK_BITS } from '../../src/list-extension.ts';
 import { RELATIONS } from '../../src/relations.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { SEARCHABLE, searchedFieldsOf } from '../../src/search/steps.ts';
-import { DatabaseUnusable, type Statement } from '../../src/storage/database.ts';
+import type { Statement } from '../../src/storage/database.ts';
 import { migrate, SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
 import { STEPS } from '../../src/storage/schema/steps.ts';
-import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import {
   change,
   contentsOf,
@@ -77,31 +76,6 @@ test('migrations: the searched fields are the columns of the search index', asyn
     const columns = (await rows(database, sql)).map(({ name }) => name);
     assert.deepEqual(columns, searchedFieldsOf(resource));
   }
-});
-
-test('migrations: types, unique ids, and comments deleted with notes', async (t) => {
-  const database = await openDatabase(t);
-  await change(database, `INSERT INTO notes (id, title, body) VALUES (1, 'a', 'b')`);
-  const refused = [
-    `INSERT INTO notes (title, body) VALUES (x'00', 'b')`,
-    `INSERT INTO notes (title, body) VALUES ('a', NULL)`,
-    `INSERT INTO tags (id, name) VALUES ('one', 'a')`,
-    `INSERT INTO comments (note_id, body) VALUES (2, 'an orphan')`,
-  ];
-  for (const sql of refused)
-    await assert.rejects(change(database, sql), /SQLITE_CONSTRAINT|SQLITE_MISMATCH/, sql);
-
-  for (const [table, insert] of [
-    ['comments', `INSERT INTO comments (note_id, body) VALUES (1, 'a') RETURNING id`],
-    ['tags', `INSERT INTO tags (name) VALUES ('a') RETURNING id`],
-    ['notes', `INSERT INTO notes (title, body, number) VALUES ('a', 'b', 9) RETURNING id`],
-  ] as const) {
-    const [first] = await change(database, insert);
-    await change(database, `DELETE FROM ${table} WHERE id = ${first?.id}`);
-    assert.deepEqual(await change(database, insert), [{ id: Number(first?.id) + 1 }], table);
-  }
-  await change(database, 'DELETE FROM notes WHERE id = 1');
-  assert.deepEqual(await rows(database, 'SELECT count(*) AS count FROM comments'), [{ count: 0 }]);
 });
 
 test('migrations: a current database is not changed', async (t) => {
@@ -217,53 +191,6 @@ test('migrations: a start waits for the write of another program', async (t) => 
   for (let trip = 0; trip < 100; trip += 1) await other.run({ sql: 'SELECT 1' });
   await other.execute('ROLLBACK');
   assert.deepEqual(await rows(await opening, VERSIONS), CURRENT);
-});
-
-async function assertLeftAlone(path: string, reason: RegExp): Promise<void> {
-  const before = contentsOf(dirname(path));
-  await assert.rejects(
-    openSqlite(path),
-    (error) => error instanceof DatabaseUnusable && reason.test(error.message),
-  );
-  assert.deepEqual(contentsOf(dirname(path)), before);
-}
-
-for (const journal of ['DELETE', 'WAL']) {
-  for (const { whose, sql, reason } of [
-    {
-      whose: 'of another program',
-      sql: 'CREATE TABLE theirs (a)',
-      reason: /belongs to another program/,
-    },
-    {
-      whose: 'of another program with versions',
-      sql: 'CREATE TABLE schema_versions (version INTEGER); INSERT INTO schema_versions VALUES (1)',
-      reason: /belongs to another program/,
-    },
-    ...['versions', 'schema'].map((name) => ({
-      whose: `of a development version, with ${name}`,
-      sql: `CREATE TABLE notes_server_${name} (version INTEGER); CREATE TABLE notes (id)`,
-      reason: /a development version made it: export it with that version, and import/,
-    })),
-    {
-      whose: 'of a newer version',
-      sql: `CREATE TABLE notes_server_migrations (version INTEGER);
-            INSERT INTO notes_server_migrations VALUES (1), (99)`,
-      reason: /it has version 99, made by a newer notes-server; this one knows \d+/,
-    },
-  ]) {
-    test(`migrations: a file ${whose} is refused (${journal})`, async (t) => {
-      const path = newFile(t);
-      await writeForeignFile(path, `PRAGMA journal_mode = ${journal}; ${sql}`);
-      await assertLeftAlone(path, reason);
-    });
-  }
-}
-
-test('migrations: a newer version is refused without a check before', async (t) => {
-  const database = await openEmpty(t);
-  await migrate(database, ['CREATE TABLE one (a)', 'CREATE TABLE two (a)']);
-  await assert.rejects(migrate(database, ['CREATE TABLE one (a)']), DatabaseUnusable);
 });
 
 test('migrations: a SQLite file without tables is used', async (t) => {

@@ -86,10 +86,15 @@ const UNUSABLE: Readonly<Record<string, Unusable>> = {
       [/damaged/, spoilt((path) => truncateSync(path, length))],
     ]),
   ),
-  'of another program': [
-    /belongs to another program/,
-    foreign('CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)'),
-  ],
+  ...Object.fromEntries(
+    ['DELETE', 'WAL'].map((journal): [string, Unusable] => [
+      `of another program, with versions (${journal})`,
+      [
+        /belongs to another program/,
+        foreign(`PRAGMA journal_mode = ${journal}; CREATE TABLE schema_versions (version INTEGER)`),
+      ],
+    ]),
+  ),
   'that is empty and has the application id of another program': [
     /belongs to another program/,
     foreign('PRAGMA application_id = 7'),
