@@ -185,36 +185,6 @@ test('writes: those with tags end a batch earlier, because they share no stateme
   assert.equal(writer.heard.transactions.length, 2);
 });
 
-test('writes: only the failing one fails, the others are retried', async (t) => {
-  const writer = await startWriter(t);
-  const results = await Promise.allSettled([
-    writer.put(1, 'a'),
-    writer.put(2, 'bad'),
-    writer.drop(1),
-    writer.put(3, 'c'),
-  ]);
-  assert.deepEqual(
-    results.map(({ status }) => status),
-    ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
-  );
-  const [, failed] = results;
-  assert.ok(failed?.status === 'rejected' && /CHECK constraint/.test(failed.reason.message));
-  assert.deepEqual(await writer.stored(), ['3 c']);
-  assert.deepEqual(writer.carried(), [
-    ['put 1 2', 'drop 1', 'put 3'],
-    ['put 1'],
-    ['put 2'],
-    ['drop 1'],
-    ['put 3'],
-  ]);
-});
-
-test('writes: a single failed one is not retried', async (t) => {
-  const writer = await startWriter(t);
-  await assert.rejects(writer.put(1, 'bad'), /CHECK constraint/);
-  assert.deepEqual(writer.carried(), [['put 1']]);
-});
-
 test('writes: every transaction has its own id', async (t) => {
   const writer = await startWriter(t);
   await Promise.allSettled([writer.put(1, 'a'), writer.put(2, 'bad')]);
