@@ -2,7 +2,6 @@
 // Pages are compared with plain queries, and the plan of each generated statement is checked.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { soundnessQueries } from '../../src/commands/check.ts';
 import { PAGE_BATCH_LIMITS } from '../../src/lists/pages.ts';
 import { DEEP_OFFSET } from '../../src/lists/request.ts';
 import { comments } from '../../src/resources/comments.ts';
@@ -11,7 +10,7 @@ import type { Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { createWriter } from '../../src/storage/writer.ts';
-import { change, overhear, rows, withNumbers } from '../support/databases.ts';
+import { overhear, rows, withNumbers } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import { planOf } from '../support/plans.ts';
 import { expected, expectedText } from '../support/records.ts';
@@ -55,18 +54,6 @@ export function testTables(engine: Engine): void {
     ]);
     assert.equal(heard.reads.length, 1);
     assert.equal(await notes.read(99), undefined);
-  });
-
-  test('tables: writes to several tables are one ordered transaction', async (t) => {
-    const { notes, tags, comments, heard } = await startTables(t, engine);
-    const outcomes = await Promise.all([
-      ...[notes.create(['a', 'a']), comments.create(['first'], 1), tags.create(['tag'])],
-      ...[notes.replace(1, ['b', 'b']), notes.remove(1), comments.create(['late'], 1)],
-    ]);
-    assert.deepEqual(outcomes, [1, 1, 1, true, true, undefined]);
-    assert.equal(heard.transactions.length, 1);
-    assert.deepEqual(await parsedPage(notes, 100, 0), { items: [], total: 0 });
-    assert.deepEqual(await parsedPage(tags, 100, 0), { items: [{ id: 1, name: 'tag' }], total: 1 });
   });
 
   /**
@@ -123,31 +110,6 @@ export function testTables(engine: Engine): void {
           `${name} of ${owner}: ${limit} from ${offset}`,
         );
       }
-    }
-  });
-
-  test('tables: block counts agree with the records', async (t) => {
-    const { database, notes, comments } = await startTables(t, engine);
-    const differences = async () => {
-      const queries = soundnessQueries().filter((sql) => sql.includes('_blocks'));
-      return (await Promise.all(queries.map((sql) => rows(database, sql)))).flat();
-    };
-    await fill(database);
-    assert.deepEqual(await differences(), []);
-    await Promise.all([
-      notes.create(['a', 'a']),
-      comments.create(['a'], 5),
-      comments.remove(12, 6),
-      notes.remove(8_000),
-    ]);
-    assert.deepEqual(await differences(), []);
-
-    await notes.remove(6);
-    assert.deepEqual(await differences(), []);
-    assert.deepEqual(await rows(database, 'SELECT * FROM comment_blocks WHERE note_id = 6'), []);
-    await change(database, 'DELETE FROM notes');
-    for (const table of ['note_blocks', 'comments', 'comment_blocks']) {
-      assert.deepEqual(await rows(database, `SELECT * FROM ${table}`), [], table);
     }
   });
 

@@ -112,24 +112,6 @@ export function testVersions(engine: Engine): void {
     }
   });
 
-  test('conditions: an owned record, and the tags of other records', async (t) => {
-    const { notes, comments } = await openTables(t, engine);
-    await notes.create([
-      ['a', 'b'],
-      ['c', 'd'],
-    ]);
-    const mine = await createOne(comments, ['mine'], 1);
-    const other = await createOne(comments, ['other'], 2);
-    assert.equal(await comments.change(1, ['x'], 1, isOneOf([other.tag])), undefined);
-    assert.equal(await comments.change(1, ['x'], 2, isOneOf([mine.tag, other.tag])), undefined);
-    assert.equal(await comments.change(1, ['x'], 2, isOneOf([mine.tag])), undefined);
-    assert.equal(await comments.remove(1, 2, isOneOf([mine.tag])), false);
-    const patched = await comments.change(1, ['x'], 1, isOneOf([mine.tag]));
-    assert.equal(patched?.text, '{"id":1,"note_id":1,"body":"x"}');
-    assert.equal(await comments.remove(1, 1, isOneOf([mine.tag])), false);
-    assert.equal(await comments.remove(1, 1, isOneOf([String(patched?.tag)])), true);
-  });
-
   test('conditions: of several writes in a batch, some are performed', async (t) => {
     const { notes, heard, database } = await openTables(t, engine);
     const created = await notes.create(Array.from({ length: 6 }, (_, index) => [`${index}`, 'b']));
