@@ -31,33 +31,26 @@ function problem(slug: ProblemSlug, headers: Headers = {}, changes: object = {})
 
 const retry = { 'retry-after': '1' };
 
-test('answers: own problems and common ones are accepted', () => {
-  assertFitsContract('GET', '/notes/1', problem('not-found'));
-  assertFitsContract('GET', '/notes/1', problem('service-unavailable', retry));
-  assertFitsContract('GET', '/notes', problem('unauthorized', { 'www-authenticate': 'Bearer' }));
-});
-
-test('answers: anything else is refused', () => {
+test('answers: those that the contract declares are accepted, no others', () => {
   const note = { id: 1, title: 'a', body: 'b' };
-  const refused: [string, string, Answer, RegExp][] = [
+  for (const [method, path, answer, reason] of [
+    ['GET', '/notes/1', problem('not-found')],
+    ['GET', '/notes/1', problem('service-unavailable', retry)],
+    ['GET', '/notes', problem('unauthorized', { 'www-authenticate': 'Bearer' })],
     ['GET', '/notes/1', answerWith(202, 'application/json', note), /declare this status/],
     ['GET', '/notes/1', answerWith(503, 'text/plain', 'no', retry), /media type/],
     ['GET', '/notes', problem('not-found'), /declare this status/],
-    ['GET', '/notes/1', problem('unsupported-media-type'), /declare this status/],
     ['GET', '/docs', problem('unauthorized', { 'www-authenticate': 'Bearer' }), /this status/],
     ['GET', '/notes', problem('unauthorized'), /www-authenticate is missing/],
     ['GET', '/notes', problem('unauthorized', { 'www-authenticate': 'Basic' }), /must match/],
-    ['PATCH', '/notes', problem('method-not-allowed'), /allow is missing/],
-    ['GET', '/notes', problem('too-many-requests', retry), /ratelimit is missing/],
-    ['GET', '/notes', problem('service-unavailable'), /retry-after is missing/],
-    ['GET', '/notes', problem('forbidden', {}, { title: 'No' }), /'No'/],
     ['GET', '/notes', problem('forbidden', {}, { status: 500 }), /500/],
     ['GET', '/notes', problem('forbidden', {}, { type: 'x:/problems/other' }), /other/],
     ['GET', '/notes', problem('forbidden', {}, { cause: 'secret' }), /additional/],
     ['GET', '/notes', problem('forbidden', { 'cache-control': 'public' }), /no-store/],
-  ];
-  for (const [method, path, answer, reason] of refused) {
-    assert.throws(() => assertFitsContract(method, path, answer), reason, String(reason));
+  ] as const) {
+    const check = () => assertFitsContract(method, path, answer);
+    if (reason) assert.throws(check, reason, String(reason));
+    else check();
   }
 });
 
