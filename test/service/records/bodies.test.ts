@@ -143,22 +143,14 @@ test('bodies', async (t) => {
   });
 
   await t.test('JSON: nothing is converted to an integer', async () => {
-    const members = [
-      ['/counter/increment', '{"workers":?,"count":4}', '#/workers'],
-      ['/counter/increment', '{"workers":4,"count":?}', '#/count'],
-      ['/semaphore/run', '{"task_ids":[1],"concurrency_limit":?}', '#/concurrency_limit'],
-      ['/semaphore/run', '{"task_ids":[1,?],"concurrency_limit":4}', '#/task_ids/1'],
-      ['/pool/run', '{"items":["a"],"max_workers":?}', '#/max_workers'],
-      ['/producer-consumer/run', '{"items":["a"],"num_consumers":?}', '#/num_consumers'],
-      ['/producer-consumer/run', '{"items":["a"],"queue_size":?}', '#/queue_size'],
-    ] as const;
-    for (const [path, template, pointer] of members) {
-      for (const value of ['4.0', '40e-1', '16.9', '1e400', '"4"', 'null']) {
-        const body = template.replace('?', value);
-        const { status, json } = await service.request('POST', path, { body });
-        assert.equal(status, 422, `${path} ${body}`);
-        assert.deepEqual([json.errors[0].pointer, json.errors[0].code], [pointer, 'type']);
-      }
+    for (const value of ['4.0', '40e-1', '16.9', '1e400', '"4"', 'null']) {
+      const body = `{"task_ids":[1,${value}],"concurrency_limit":${value}}`;
+      const { json } = await service.request('POST', '/semaphore/run', { body });
+      const faults = json.errors.map((each: Record<string, string>) => [each.pointer, each.code]);
+      assert.deepEqual(faults.sort(), [
+        ['#/concurrency_limit', 'type'],
+        ['#/task_ids/1', 'type'],
+      ]);
     }
   });
 
