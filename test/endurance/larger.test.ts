@@ -11,7 +11,6 @@ import { playLedger } from '../support/freshness-ledger.ts';
 import * as json from '../support/json-properties.ts';
 import { killRepeatedly } from '../support/kills.ts';
 import { playListGames } from '../support/list-games.ts';
-import { playRounds } from '../support/model-games.ts';
 import { overfillWithBodies } from '../support/overload.ts';
 import { assertLimiterBounded, assertQuota } from '../support/rate-limiter.ts';
 import { checkFinds } from '../support/search-checks.ts';
@@ -21,7 +20,6 @@ import { assertKept, codePoints } from '../support/texts.ts';
 import { testLinkGames } from '../tags/link-suite.ts';
 
 const seed = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
-const game = { seed, operations: 5_000 };
 const texts = { seed, numRuns: 10_000 };
 
 /** Tags differ from notes in their names alone. */
@@ -43,7 +41,6 @@ const TESTS: Readonly<Record<string, (t: TestContext) => unknown>> = {
   'durability: acknowledged writes survive ten kills': (t) => killRepeatedly(t, 10, [60, 240]),
   'records: sixty random databases exported and imported': (t) => checkRoundTrips(t, 60),
   'never stale: 10,000 commits of three writers': playLongLedger,
-  'model: 5,000 random operations, with restarts': (t) => playRounds(t, { ...game, rounds: 5 }),
   'clients: 32 write one record in one order': (t) => clients.writeOneRecord(t, 32, 12),
   'clients: comments while ten notes are deleted': (t) => clients.commentWhileDeleting(t, 10),
   'overload: 1,000 simultaneous clients are all answered': requestAtOnce,
