@@ -33,7 +33,6 @@ const WORKS = {
     sent % notes === 1
       ? write('PUT', '/notes/1', { title: TITLE, body: TEXT })
       : write('POST', '/notes/1/append', { text: TEXT }),
-  count: () => write('POST', '/counter/increment', { workers: 16, count: 1_000 }),
   mix: () => (random(10) === 1 ? WORKS.put() : WORKS.get()),
 };
 const next = WORKS[work] ?? (() => get(work));

@@ -18,7 +18,6 @@ function works.put()
   writes = writes + 1
   return written("PUT", "/notes/" .. math.random(1, notes), text .. " " .. writes)
 end
-function works.count() return wrk.format("POST", "/counter/increment", headers, '{"workers":16,"count":1000}') end
 function works.mix() if math.random(1, 10) == 1 then return works.put() else return works.get() end end
 
 function init(arguments)
