@@ -49,8 +49,7 @@ test('JSON: the number of arrays, objects and members is limited', () => {
   assert.equal(parse(text), JSON.parse(text));
 });
 
-test('JSON: the table of texts', (t) => {
-  let count = 0;
+test('JSON: the table of texts', () => {
   for (const [about, { accepted, refused, decided = [] }] of Object.entries(JSON_TEXTS)) {
     for (const text of accepted) {
       const label = `${about}: ${String(text).slice(0, 100)}`;
@@ -67,10 +66,7 @@ test('JSON: the table of texts', (t) => {
       else assert.deepEqual(parse(text), decision.value, text);
       assert.ok(judge(text), `${text.slice(0, 100)} is not JSON`);
     }
-    count += accepted.length + refused.length + decided.length;
   }
-  t.diagnostic(`${count} texts`);
-  assert.ok(count >= 300);
 });
 
 test('JSON: a fault is placed after up to 1,048,575 UTF-16 units and 99,999 tokens', () => {
