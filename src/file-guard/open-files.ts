@@ -43,7 +43,7 @@ export class WatchedFiles implements OpenFiles {
   readonly #descriptor: number;
   #content: Content | undefined;
   /** The last checkpoint: nothing else may write into the file. */
-  #checkpoint: number | undefined;
+  #checkpoint: string | undefined;
   #isOverwritten = false;
   readonly #timer: NodeJS.Timeout;
 

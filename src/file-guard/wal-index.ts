@@ -30,7 +30,7 @@ const REMOTE_TYPES = [0x6969, 0x517b, 0xfe534d42, 0xff534d42, 0x01021997, 0x6573
 /** The opened wal-index of a database. */
 export interface WalIndex extends Freshness {
   /** Differs after every checkpoint that has written; undefined while one may be unfinished. */
-  checkpoint(): number | undefined;
+  checkpoint(): string | undefined;
   /** How many bytes the main file must have, if `checkpoint` has found all of the log in it. */
   sizeOfMain(): number | undefined;
   close(): void;
@@ -44,18 +44,12 @@ export function openWalIndex(path: string): WalIndex | undefined {
   const file = openSync(index, 'r');
   const header = Buffer.alloc(HEADER_BYTES);
   const start = Buffer.alloc(CHECKPOINT_END);
-  const before = Buffer.alloc(CHECKPOINT_END);
-  let checkpoints = 0;
-  const isDifferent = (at: number, end: number) => start.compare(before, at, end, at, end) !== 0;
   return {
     checkpoint() {
       readSync(file, start, 0, CHECKPOINT_END, 0);
       if (start.compare(start, COPIED_AT, COPIED_AT + 4, ATTEMPTED_AT) !== 0) return undefined;
-      if (isDifferent(SALTS_AT, SALTS_END) || isDifferent(ATTEMPTED_AT, CHECKPOINT_END)) {
-        checkpoints += 1;
-        start.copy(before);
-      }
-      return checkpoints;
+      const salts = start.toString('latin1', SALTS_AT, SALTS_END);
+      return salts + start.toString('latin1', ATTEMPTED_AT, CHECKPOINT_END);
     },
     sizeOfMain() {
       const isWhole = numberAt(start, FRAMES_AT) === numberAt(start, COPIED_AT);
