@@ -117,10 +117,8 @@ export async function lockToReplace(path: string): Promise<() => Promise<void>> 
   const connection = await openToWrite(path).catch((error) => {
     throw unusable(path, error);
   });
-  async function release(): Promise<void> {
-    await connection.execute('ROLLBACK').catch(() => {});
-    await connection.close();
-  }
+  // This also ends the transaction.
+  const release = () => connection.close();
   try {
     // In WAL mode, a process that has opened the old file would create a log beside the new one.
     await connection.execute('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
