@@ -71,11 +71,8 @@ export class Supervisor {
       cluster.setupPrimary({ args: [...process.argv.slice(2), `--processes=${processes}`] });
       // Start one process first, so that one alone creates the database and errors appear once.
       const first = await this.#startServing();
-      const others = await Promise.all(
-        Array.from({ length: processes - 1 }, () => this.#startServing()),
-      );
-      for (const { member } of [first, ...others]) void this.#keepServing(member);
-      this.address = first.url;
+      const others = Array.from({ length: processes - 1 }, () => this.#startServing());
+      for (const member of [first, ...(await Promise.all(others))]) void this.#keepServing(member);
     } catch (error) {
       await this.close().catch(() => {});
       throw error;
@@ -112,7 +109,7 @@ export class Supervisor {
       throw new Error(`${failed.length} of ${endings.length} processes failed to stop: ${failed}`);
   }
 
-  async #startServing(): Promise<{ member: Child; url: string }> {
+  async #startServing(): Promise<Child> {
     const keys = this.#keys?.entries;
     const member: Child = new Child({
       acquireLease: () => this.#leases.acquire(member),
@@ -137,10 +134,10 @@ export class Supervisor {
     try {
       await member.ready;
       this.#stop.signal.throwIfAborted();
-      const url = await member.channel.call('listen', { port: this.#port, keys });
+      this.address = await member.channel.call('listen', { port: this.#port, keys });
       this.#serving.add(member);
       if (this.#keys?.entries !== keys) await this.#reload(member);
-      return { member, url };
+      return member;
     } catch (error) {
       if (!this.#stop.signal.aborted) member.child.kill('SIGKILL');
       await member.ended;
@@ -162,7 +159,7 @@ export class Supervisor {
         await delay(RETRY_MS, undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
       try {
-        current = (await this.#startServing()).member;
+        current = await this.#startServing();
         this.#log.write('info', 'process replaced', { started: current.child.pid });
       } catch (error) {
         current = undefined;
