@@ -32,19 +32,14 @@ test('backup: complete while four clients write', { skip: needsFile }, (t) =>
   testBackupsUnderWriters(t, { notes: 300, writers: 4, backups: 1 }),
 );
 
-test('backup: the final line and the progress', async (t) => {
-  const [file, target] = [await filledFile(t, 10), newFile(t)];
-  const { line, progress } = await backup(target, file);
-  assert.equal(line, `backed up ${file} to ${target}`);
-  assert.match(progress, /^backed up 100 % of \d+ KiB/m);
-});
-
 test('backup: a single file with the mode of its database', async (t) => {
   const file = await filledFile(t, 1);
   for (const mode of [0o600, 0o640, 0o444]) {
     chmodSync(file, mode);
     const target = newFile(t);
-    await backup(target, file);
+    const { line, progress } = await backup(target, file);
+    assert.equal(line, `backed up ${file} to ${target}`);
+    assert.match(progress, /^backed up 100 % of \d+ KiB/m);
     assert.equal(statSync(target).mode & 0o777, mode);
     assert.deepEqual(readdirSync(dirname(target)), [basename(target)]);
   }
@@ -92,6 +87,9 @@ test('backup: an existing file, link or folder stays', async (t) => {
 
 test('backup: the target appears only when it is complete', async (t) => {
   const [file, target] = [await filledFile(t, 300), newFile(t)];
+  const broken = backup(target, file, breakAt('backed up 100 %'));
+  await assert.rejects(broken, /cannot write \S+: broken off$/);
+  assert.deepEqual(readdirSync(dirname(target)), []);
   let during: string[] = [];
   await backup(target, file, () => {
     during = readdirSync(dirname(target));
@@ -99,15 +97,6 @@ test('backup: the target appears only when it is complete', async (t) => {
   assert.match(during.join(), /^notes\.db\.unfinished-[0-9a-f]+$/);
   assert.deepEqual(readdirSync(dirname(target)), [basename(target)]);
   assert.deepEqual(await checkFile(target), []);
-});
-
-test('backup: an interrupted one leaves nothing', async (t) => {
-  const [file, target] = [await filledFile(t, 10), newFile(t)];
-  await assert.rejects(
-    backup(target, file, breakAt('backed up 100 %')),
-    /cannot write \S+: broken off$/,
-  );
-  assert.deepEqual(readdirSync(dirname(target)), []);
 });
 
 test('backup: a file that appears meanwhile stays', async (t) => {
@@ -201,14 +190,14 @@ testAsOther('backup: private if its user may only read the database', async (t, 
   assert.deepEqual(await checkFile(target), []);
 });
 
-for (const [fileMode, folderMode] of [
-  ['444', '555'],
-  ['444', '777'],
-  ['666', '555'],
-] as const) {
-  testAsOther(`backup: of a file ${fileMode} in ${folderMode}, and export`, async (t, parts) => {
-    const db = await filledFile(t, 1);
-    const text = await exported(db);
+testAsOther('backup: of a file or a folder without the right to write', async (t, parts) => {
+  const db = await filledFile(t, 1);
+  const text = await exported(db);
+  for (const [fileMode, folderMode] of [
+    [0o444, 0o555],
+    [0o444, 0o777],
+    [0o666, 0o555],
+  ] as const) {
     chmodSync(db, fileMode);
     chmodSync(dirname(db), folderMode);
     const { status, stdout, stderr } = await runCommand(t, ['export', '--db', db], parts);
@@ -218,26 +207,18 @@ for (const [fileMode, folderMode] of [
     assert.equal(await exported(target), text);
     // Companions of another user would keep the owner out.
     assert.deepEqual(readdirSync(dirname(db)), [basename(db)]);
-    chmodSync(dirname(db), 0o777);
-  });
-}
-
-testAsOther('backup: of a database that the user may not read', async (t, parts) => {
-  const db = await filledFile(t, 1);
+  }
   chmodSync(db, 0);
-  chmodSync(dirname(db), 0o755);
   const ending = await runCommand(t, ['backup', join(dirname(db), 'b.db'), '--db', db], parts);
   assertRefused(ending, 1, /^notes-server: cannot open the database \S+: permission denied\n$/);
+  chmodSync(dirname(db), 0o777);
 });
 
 test('backup: refuses all but sound databases of this program', async (t) => {
   const [foreign, half, damaged] = [newFile(t), newFile(t), await filledFile(t, 300)];
   await writeForeignFile(foreign, 'CREATE TABLE theirs (id INTEGER)');
-  const database = await openDatabase(t, half);
-  await database.transact('half', [
-    { sql: 'CREATE TABLE notes_server_import (begun INTEGER) STRICT' },
-  ]);
-  await database.close();
+  await (await openDatabase(t, half)).close();
+  await writeForeignFile(half, 'CREATE TABLE notes_server_import (begun INTEGER) STRICT');
   writeFileSync(damaged, readFileSync(damaged).fill(0xff, 204_800, 245_760));
   const target = newFile(t);
   for (const [db, reason] of [
