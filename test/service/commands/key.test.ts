@@ -65,11 +65,7 @@ test('key: appended to any file, it is a key of its own, and so is the last one'
     const [added = ''] = line.trim().split(' ');
     assert.match(added, /^[0-9a-f]{64}$/);
     for (const name of names)
-      assert.equal(
-        typeof keys?.keyIn({ 'x-api-key': name ?? added }),
-        'object',
-        `${before}: ${name}`,
-      );
+      assert.ok(keys?.keyIn({ 'x-api-key': name ?? added }), `${before}: ${name}`);
     assert.equal(keys?.entries.length, names.length);
   }
 });
@@ -87,12 +83,11 @@ test('key: a line that cannot be written is an error, as for other commands', {
 });
 
 test('key: wrong options are refused in the words of the file', async () => {
-  for (const [args, reason] of [
-    [['--name', 'a b'], /--name takes 1 to 64 letters, digits, dots, underscores and hyphens/],
-    [['--name', ''], /--name takes/],
-    [['--access', 'all'], /--access takes read or write/],
-    [['--expires', '2027-02-30'], /--expires takes a date such as 2027-03-01 or a time such as /],
-    [['agent'], /key takes only options/],
-  ] as const)
-    await assert.rejects(runInProcess(['key', ...args]), { name: 'UsageError', message: reason });
+  for (const [arg, message] of Object.entries({
+    '--name=a b': /^--name takes 1 to 64 letters, digits, dots, underscores and hyphens/,
+    '--name=': /^--name takes/,
+    '--access=all': /^--access takes read or write/,
+    '--expires=2027-02-30': /^--expires takes a date such as 2027-03-01 or a time such as /,
+  }))
+    await assert.rejects(runInProcess(['key', arg]), { name: 'UsageError', message });
 });

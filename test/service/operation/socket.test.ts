@@ -59,11 +59,8 @@ test('socket: any other file stays, and a refusal says why', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'notes.sock');
   writeFileSync(file, 'mine');
-  assertRefused(
-    await runCommand(t, SOCKET, { folder }),
-    1,
-    /notes\.sock exists and is not a socket$/m,
-  );
+  const ending = await runCommand(t, SOCKET, { folder });
+  assertRefused(ending, 1, /notes\.sock exists and is not a socket$/m);
   assert.equal(readFileSync(file, 'utf8'), 'mine');
   assert.equal(existsSync(join(folder, 'notes.db')), false);
   const nowhere = checkSocketPath(join(folder, 'none/a.sock'));
@@ -121,15 +118,11 @@ test('socket: the host is checked as on loopback', async (t) => {
   const baseUrl = 'https://notes.example.org';
   const { url } = await startService(t, { socket: socketPath, baseUrl });
   assert.equal(url, `unix:${socketPath}`);
-  for (const [host, status] of Object.entries({
-    localhost: 200,
-    'notes.example.org': 200,
-    'evil.example': 403,
-  }))
-    assert.equal(
-      (await request(BASE, 'GET', '/notes', { socketPath, headers: { host } })).status,
-      status,
-    );
+  const hosts = { localhost: 200, 'notes.example.org': 200, 'evil.example': 403 };
+  for (const [host, status] of Object.entries(hosts)) {
+    const answer = await request(BASE, 'GET', '/notes', { socketPath, headers: { host } });
+    assert.equal(answer.status, status, host);
+  }
 });
 
 test('socket: its clients are one client, or those that the proxy names', async (t) => {
@@ -141,10 +134,8 @@ test('socket: its clients are one client, or those that the proxy names', async 
       const headers = { 'x-forwarded-for': address };
       return (await request(BASE, 'GET', '/notes', { socketPath, headers })).status;
     };
-    assert.deepEqual(
-      [await get('192.0.2.1'), await get('192.0.2.2')],
-      [200, trustProxy ? 200 : 429],
-    );
+    assert.equal(await get('192.0.2.1'), 200);
+    assert.equal(await get('192.0.2.2'), trustProxy ? 200 : 429);
     assert.equal(await get('192.0.2.1'), 429);
   }
 });

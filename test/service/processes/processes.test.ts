@@ -51,14 +51,9 @@ test('processes: concurrent writes wait for each other', async () => {
   const writes = Array.from({ length: 32 }, async (_, client) => {
     const locations: string[] = [];
     for (let turn = 0; turn < 4; turn += 1) {
-      const { status, headers } = await request(
-        service.url,
-        'POST',
-        '/notes',
-        note(`${client}.${turn}`),
-      );
-      assert.equal(status, 201);
-      locations.push(String(headers.location));
+      const made = await request(service.url, 'POST', '/notes', note(`${client}.${turn}`));
+      assert.equal(made.status, 201);
+      locations.push(String(made.headers.location));
     }
     return locations;
   });
@@ -76,11 +71,10 @@ test('processes: a stream has the changes of all of them', async (t) => {
   const stream = await openStream(t, service.url);
   const { process: reader } = await opened;
   const start = service.lines.length;
-  const writers = () =>
-    service.lines
-      .slice(start)
-      .filter(({ method }) => method === 'POST')
-      .map((line) => line.process);
+  const writers = () => {
+    const lines = service.lines.slice(start).filter(({ method }) => method === 'POST');
+    return lines.map((line) => line.process);
+  };
   const others = service.serving().filter((pid) => pid !== reader);
   const made: number[] = [];
   await until(async () => {
@@ -108,9 +102,7 @@ test('processes: health covers all of them', async (t) => {
   await until(async () => (await request(service.url, 'GET', '/health')).status === 200);
 });
 
-test('processes: one that hangs with the write lease loses it', {
-  timeout: 30_000,
-}, async () => {
+test('processes: one that hangs loses the write lease', { timeout: 30_000 }, async () => {
   const { process: holder } = await writeOne();
   sendSignal(holder, 'SIGSTOP');
   const answers = Array.from({ length: 6 }, () =>

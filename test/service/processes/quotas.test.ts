@@ -9,7 +9,7 @@ import { checkFile } from '../../../src/commands/check.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
 import { isAlive, sendSignal, startProcesses } from '../../support/processes.ts';
-import { converse } from '../../support/raw.ts';
+import { converse, requestText } from '../../support/raw.ts';
 import { until } from '../../support/until.ts';
 
 const folder = temporaryFolder({ after });
@@ -18,11 +18,7 @@ const env = { NOTES_API_KEYS: 'one,two,three,four' };
 const keys = join(folder, 'keys');
 writeFileSync(keys, 'old\n');
 const args = ['--rate-limit', '5', '--api-keys-file', keys];
-const service = await startProcesses({ after }, 3, args, {
-  folder,
-  env,
-  coverage: true,
-});
+const service = await startProcesses({ after }, 3, args, { folder, env, coverage: true });
 const since = performance.now();
 const withKey = (key: string) => ({ headers: { 'x-api-key': key } });
 const get = (key: string) => request(service.url, 'GET', '/notes', withKey(key));
@@ -30,13 +26,11 @@ const get = (key: string) => request(service.url, 'GET', '/notes', withKey(key))
 test('processes: a quota holds for all together', async () => {
   const answers = [];
   for (let count = 0; count < 12; count += 1) answers.push(await get('one'));
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    [...Array(5).fill(200), ...Array(7).fill(429)],
-  );
-  const left = answers.map(({ headers }) => /r=(\d+)/.exec(String(headers.ratelimit))?.[1]);
-  assert.deepEqual(left.slice(0, 6), ['4', '3', '2', '1', '0', '0']);
-  assert.ok(answers.slice(5).every(({ headers }) => Number(headers['retry-after']) >= 1));
+  for (const [count, { status, headers }] of answers.entries()) {
+    assert.equal(status, count < 5 ? 200 : 429);
+    assert.match(String(headers.ratelimit), new RegExp(`r=${Math.max(0, 4 - count)};`));
+    assert.equal(Number(headers['retry-after']) >= 1, count >= 5);
+  }
 });
 
 test('processes: a quota holds for concurrent requests', async () => {
@@ -60,10 +54,8 @@ test('processes: a bulk request takes its share of the quota of all', async () =
 
 test('processes: a body may arrive while its request is counted', async () => {
   const json = { title: 't', body: 'b'.repeat(100_000) };
-  assert.equal(
-    (await request(service.url, 'POST', '/notes', { json, ...withKey('three') })).status,
-    201,
-  );
+  const long = await request(service.url, 'POST', '/notes', { json, ...withKey('three') });
+  assert.equal(long.status, 201);
   const headers = { expect: '100-continue', 'x-api-key': 'three' };
   const expecting = await request(service.url, 'POST', '/tags', { json: { name: 'n' }, headers });
   assert.equal(expecting.status, 201);
@@ -79,13 +71,8 @@ test('processes: a client that leaves while it is counted', async () => {
   const logged = Promise.all([ofGone('refused'), ofGone('request')]);
   // The stopped process counts nothing.
   service.process.kill('SIGSTOP');
-  const lines = [
-    'POST /tags HTTP/1.1',
-    'host: 127.0.0.1',
-    'x-api-key: three',
-    'x-request-id: gone',
-  ];
-  socket.end(`${lines.join('\r\n')}\r\ncontent-length: 9\r\n\r\n`);
+  const headers = ['x-api-key: three', 'x-request-id: gone', 'content-length: 9'];
+  socket.end(requestText('POST /tags', headers));
   await once(socket, 'close');
   service.process.kill('SIGCONT');
   await logged;
