@@ -200,12 +200,12 @@ export class Dispatcher {
   #count(exchange: Exchange, reply: Reply): Reply {
     const { body = '', large } = reply;
     if (!large && body.length < DISPATCH_LIMITS.largeReplyCharacters) return reply;
-    const { message, share } = exchange;
+    const { message, response } = exchange;
     const isRead = message.method === 'GET' || message.method === 'HEAD';
     // What is written is written, and the size of its body has limited the reply.
-    if (isRead && share.bytes === 0) this.#replies.ensureRoom();
+    if (isRead && this.#replies.heldBy(response) === 0) this.#replies.ensureRoom();
     const counted = large ?? { parts: [typeof body === 'string' ? Buffer.from(body) : body] };
-    share.hold(lengthOf(counted.parts));
+    this.#replies.hold(response, lengthOf(counted.parts));
     return { status: reply.status, headers: reply.headers ?? [], large: counted };
   }
 }

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import type { BodyFormat } from './body/formats.ts';
-import { type ByteBudget, Share } from './byte-budget.ts';
+import type { ByteBudget } from './byte-budget.ts';
 import type { Arrival } from './connections.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { ClientGone } from './problem.ts';
@@ -47,7 +47,6 @@ export class Exchange implements Call {
   reason: string | undefined;
   readonly #replies: ByteBudget;
   readonly #networkOf: (sender: Sender) => string;
-  #share: Share | undefined;
 
   constructor(arrival: Arrival, replies: ByteBudget, networkOf: (sender: Sender) => string) {
     const { message, response, requestId, awaitsContinue } = arrival;
@@ -80,18 +79,13 @@ export class Exchange implements Call {
     if (charge) this.enter(await charge(requests));
   }
 
-  get share(): Share {
-    this.#share ??= new Share(this.#replies, this.response);
-    return this.#share;
-  }
-
   ensureSendable(): void {
     if (this.response.destroyed) throw new ClientGone();
-    if (!this.#share) this.#replies.ensureRoom();
+    if (this.#replies.heldBy(this.response) === 0) this.#replies.ensureRoom();
   }
 
   reserveLarge(): Promise<void> {
-    return this.share.reserve(DISPATCH_LIMITS.largePageBytes, this.signal());
+    return this.#replies.reserve(this.response, DISPATCH_LIMITS.largePageBytes, this.signal());
   }
 
   signal(): AbortSignal {

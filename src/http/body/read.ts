@@ -1,6 +1,6 @@
 // Reads and parses request bodies within their limits.
-import type { IncomingMessage } from 'node:http';
-import { ByteBudget, Share } from '../byte-budget.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ByteBudget } from '../byte-budget.ts';
 import type { Exchange } from '../exchange.ts';
 import { DISPATCH_LIMITS } from '../limits.ts';
 import { ClientGone, Problem } from '../problem.ts';
@@ -8,7 +8,7 @@ import type { Route } from '../route.ts';
 import { Turns } from '../turns.ts';
 import { type BodyFormats, formatOf, parseLines, parseWhole } from './formats.ts';
 
-/** This many chunks are joined into one: each keeps the buffer of a network read in memory. */
+/** This many chunks become one: apart, small ones take far more memory than their bytes. */
 const MAX_CHUNKS = 256;
 
 /** Whether all parsers agree on where a request ends (RFC 9112, sections 6.1 and 11.2). */
@@ -38,30 +38,28 @@ export class BodyReader {
   }
 
   /** Reads and parses the body; returns a promise only if it must wait. Throws 413, 415 or 400. */
-  receive(exchange: Exchange, route: Route): Promise<unknown> | undefined {
-    const { message, headers } = exchange;
-    const { accepts } = route;
+  receive(exchange: Exchange, { accepts, method }: Route): Promise<unknown> | undefined {
+    const { message, headers, awaitsContinue } = exchange;
     if (Number(headers['content-length'] ?? 0) > this.#limitBytes) throw tooLarge(this.#limitBytes);
-    if (accepts) exchange.format = formatOf(message, accepts);
-    switch (planFor(exchange, route)) {
-      case 'none':
-        // Node would discard it in more steps.
-        if (message.complete) message.read();
-        return undefined;
-      case 'discard':
-        return this.#read(exchange);
-      case 'small':
-        exchange.bytes = this.#take(exchange);
-        exchange.body = parseWhole(exchange.bytes, exchange.format, message, accepts);
-        return undefined;
-      case 'large':
-        return accepts && this.#parse(exchange, accepts);
+    if (!accepts) {
+      // A write waits for the end of a body that it ignores, unless the client awaits a 100.
+      if (method !== 'GET' && !awaitsContinue && hasBody(message)) return this.#read(exchange);
+      // Node would discard it in more steps.
+      if (message.complete) message.read();
+      return undefined;
     }
+    const format = formatOf(message, accepts);
+    exchange.format = format;
+    const isSmall = message.complete && !isLarge(message.readableLength) && format !== 'lines';
+    if (!isSmall) return this.#parse(exchange, accepts);
+    exchange.bytes = this.#take(exchange);
+    exchange.body = parseWhole(exchange.bytes, format, message, accepts);
+    return undefined;
   }
 
-  /** Whether the rest of a body may be too long for Node to discard, or may never be sent. */
+  /** Whether the rest of a body may be too long for Node to discard, or never be sent. */
   leavesUnread({ message, headers, awaitsContinue }: Exchange): boolean {
-    if (message.complete || !hasBody(message)) return false;
+    if (!hasBody(message)) return false;
     const declared = headers['content-length'];
     const isBounded = declared !== undefined && Number(declared) <= this.#limitBytes;
     return awaitsContinue || !isBounded;
@@ -72,8 +70,7 @@ export class BodyReader {
     if (isLarge(Number(headers['content-length'] ?? 0))) this.#budget.ensureRoom();
     if (message.complete) return this.#take(exchange);
     if (awaitsContinue) response.writeContinue();
-    const share = new Share(this.#budget, response);
-    return receiveBody(message, this.#limitBytes, (bytes) => this.#count(share, bytes));
+    return receiveBody(message, this.#limitBytes, (bytes) => this.#count(response, bytes));
   }
 
   /** Reads a body that has arrived. */
@@ -81,14 +78,14 @@ export class BodyReader {
     if (awaitsContinue) response.writeContinue();
     const bytes: Buffer = message.read() ?? Buffer.alloc(0);
     if (bytes.length > this.#limitBytes) throw tooLarge(this.#limitBytes);
-    if (isLarge(bytes.length)) this.#count(new Share(this.#budget, response), bytes.length);
+    this.#count(response, bytes.length);
     return bytes;
   }
 
-  #count(share: Share, received: number): void {
+  #count(response: ServerResponse, received: number): void {
     if (!isLarge(received)) return;
-    this.#budget.ensureRoom(received - share.bytes);
-    share.hold(received);
+    this.#budget.ensureRoom(received - this.#budget.heldBy(response));
+    this.#budget.hold(response, received);
   }
 
   async #parse(exchange: Exchange, accepts: BodyFormats): Promise<void> {
@@ -103,35 +100,21 @@ export class BodyReader {
   }
 }
 
-/** A body is left to Node, read to its end, parsed at once, or parsed later and in turn. */
-type Plan = 'none' | 'discard' | 'small' | 'large';
-
-function planFor(exchange: Exchange, { accepts, method }: Route): Plan {
-  const { message, format, awaitsContinue } = exchange;
-  // A write waits for the end of a body that it ignores, unless the client awaits a 100.
-  if (!accepts) return method === 'GET' || awaitsContinue || !hasBody(message) ? 'none' : 'discard';
-  const isSmall = message.complete && !isLarge(message.readableLength) && format !== 'lines';
-  return isSmall ? 'small' : 'large';
-}
-
 /** Resolves with a body. Calls `onReceived`, which may throw, with the number of bytes so far. */
-export function receiveBody(
+function receiveBody(
   message: IncomingMessage,
   limitBytes: number,
   onReceived: (bytes: number) => void,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const joined: Buffer[] = [];
-    let chunks: Buffer[] = [];
+    const chunks: Buffer[] = [];
     let received = 0;
 
     function onData(chunk: Buffer): void {
       received += chunk.length;
       chunks.push(chunk);
-      if (chunks.length === MAX_CHUNKS) {
-        joined.push(Buffer.concat(chunks));
-        chunks = [];
-      }
+      if (chunks.length === MAX_CHUNKS) joined.push(Buffer.concat(chunks.splice(0)));
       try {
         if (received > limitBytes) throw tooLarge(limitBytes);
         onReceived(received);
