@@ -68,11 +68,7 @@ function statsOf(path: string): Stats | undefined {
 /** Whether a process listens, even one that is busy (EAGAIN) or denies access (EACCES). */
 async function hasListener(path: string): Promise<boolean> {
   const socket = connect(path);
-  const answer = once(socket, 'connect');
-  const isUsed = await answer.then(
-    () => true,
-    ({ code }) => code !== 'ECONNREFUSED',
-  );
+  const [code] = await once(socket, 'connect').catch((error) => [error.code]);
   socket.destroy();
-  return isUsed;
+  return code !== 'ECONNREFUSED';
 }

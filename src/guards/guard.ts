@@ -4,7 +4,7 @@ import { Problem } from '../http/problem.ts';
 import type { Admission, Guard } from '../http/route.ts';
 import { clientNetwork } from './client-address.ts';
 import type { Key, Keys } from './keys.ts';
-import { checkHost, corsHeaders, isForeign, preflightReply, SAFE_METHODS } from './origin.ts';
+import { checkHost, corsHeaders, isForeign, preflightReply } from './origin.ts';
 import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
 
 /** The options that decide which requests are admitted. */
@@ -29,6 +29,8 @@ const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems', '.well-know
 const ASSISTANTS = 'mcp';
 
 const READ_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** The methods that other sites may use, because they change nothing. */
+const SAFE_METHODS: ReadonlySet<string | undefined> = new Set([...READ_METHODS, 'TRACE']);
 
 const NO_KEY = 'This service asks for a key: send "authorization: Bearer KEY".';
 const NO_PASSWORD = 'With "authorization: Basic", the key is the password (with curl: -u :KEY).';
@@ -92,7 +94,6 @@ export function createGuard(options: GuardOptions): Guard {
     }
     const preflight = readOrigins.size > 0 && preflightReply(message, readOrigins);
     if (preflight) return { headers: cors, reply: preflight };
-    if (!keys && !limit) return { headers: cors };
     const usedKeys = (isSingle && OPEN.has(first)) || OPEN_BELOW.has(first) ? undefined : keys;
     const usedLimit = isSingle && UNLIMITED.has(first) ? undefined : limit;
     if (!usedKeys && !usedLimit) return { headers: cors };

@@ -2,6 +2,7 @@
 // because a mistake can put the key anywhere.
 import { hash, randomBytes } from 'node:crypto';
 import { constants, open, stat } from 'node:fs/promises';
+import type { ClientKey } from '../http/route.ts';
 import { suggestion } from '../suggestion.ts';
 import { parseTime } from '../time.ts';
 
@@ -9,16 +10,10 @@ import { parseTime } from '../time.ts';
 export const KEY = /^(?!(["']).*\1$)[!-+\--~]+$/;
 
 /** What is known of a key; representable in JSON. Members are null where nothing is declared. */
-export interface KeyEntry {
-  /** SHA-256 in base64: identifies the key without revealing it. */
-  readonly digest: string;
-  /** What the log calls it: its name, or else the first 8 hexadecimal digits of its SHA-256. */
-  readonly label: string;
+export interface KeyEntry extends Omit<ClientKey, 'isOver'> {
   readonly name: string | null;
-  readonly access: 'read' | 'write';
   /** In UTC, to the second. A day is shown by its last second, and ends a second later. */
   readonly expiresAt: string | null;
-  readonly expiresMs: number | null;
 }
 
 /** Where keys come from: texts, and a file with one key and its attributes on each line. */

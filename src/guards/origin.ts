@@ -4,14 +4,6 @@ import { Problem } from '../http/problem.ts';
 
 const LOOPBACK_HOST = /^(?:127(?:\.\d+){3}|\[::1\]|(?:.+\.)?localhost)\.?(?::\d*)?$/i;
 
-/** Requests with these methods change nothing, wherever they come from. */
-export const SAFE_METHODS: ReadonlySet<string | undefined> = new Set([
-  'GET',
-  'HEAD',
-  'OPTIONS',
-  'TRACE',
-]);
-
 const EXPOSED =
   'accept, accept-patch, allow, content-location, etag, idempotent-replayed, link, location, ' +
   'ratelimit, ratelimit-policy, retry-after, www-authenticate, x-request-id';

@@ -46,9 +46,9 @@ export interface Route {
 
 /** What a server knows of the key of a client. */
 export interface ClientKey {
-  /** Identifies the key without revealing it. */
+  /** Its SHA-256 in base64, which identifies it without revealing it. */
   readonly digest: string;
-  /** What the log calls it. */
+  /** What the log calls it: its name, or else the first 8 hexadecimal digits of its SHA-256. */
   readonly label: string;
   readonly access: 'read' | 'write';
   readonly expiresMs: number | null;
