@@ -31,12 +31,17 @@ CREATE TRIGGER note_version_kept AFTER UPDATE OF title, body ON notes
          FROM note_versions WHERE note_id = new.id
          ORDER BY version DESC LIMIT 1) IS NOT TRUE
     AND (SELECT days FROM notes_server_history) > 0 BEGIN
-  -- Keeps the text before a series of changes, in the place of the oldest of 100. The time of a
-  -- note that was created in the future does not tell when it is changed: each text is kept.
-  INSERT OR REPLACE INTO note_versions
-    VALUES ((SELECT id FROM note_versions WHERE note_id = new.id
-             ORDER BY version DESC LIMIT 1 OFFSET 99),
-            new.id, old.number, old.updated_at, new.updated_at, old.title, old.body);
+  -- Keeps the text before a series of changes. The time of a note that was created in the future
+  -- does not tell when it is changed: each text is kept.
+  INSERT INTO note_versions
+    VALUES (NULL, new.id, old.number, old.updated_at, new.updated_at, old.title, old.body);
+END;
+
+CREATE TRIGGER note_versions_limited AFTER INSERT ON note_versions BEGIN
+  -- Keeps the latest 100 of each note.
+  DELETE FROM note_versions WHERE id = (
+    SELECT id FROM note_versions WHERE note_id = new.note_id
+    ORDER BY version DESC LIMIT 1 OFFSET 100);
 END;
 
 CREATE TABLE deleted_notes (
@@ -59,19 +64,23 @@ CREATE INDEX deleted_notes_by_time ON deleted_notes (deleted_at);
 
 CREATE TABLE deleted_comments (
   -- As comments, with the columns in the same order.
-  id INTEGER PRIMARY KEY,
+  id INTEGER NOT NULL,
   note_id INTEGER NOT NULL,
   number INTEGER NOT NULL,
   created_at INTEGER,
   updated_at INTEGER,
-  body TEXT NOT NULL
-) STRICT;
+  body TEXT NOT NULL,
+  PRIMARY KEY (id, note_id)
+) STRICT, WITHOUT ROWID;
 
 CREATE INDEX comments_of_deleted_note ON deleted_comments (note_id);
 
 CREATE TRIGGER note_kept BEFORE DELETE ON notes
     WHEN (SELECT days FROM notes_server_history) > 0 BEGIN
-  -- Copies a note to the trash before all that belongs to it is deleted.
+  -- Copies a note to the trash before all that belongs to it is deleted. If another program has
+  -- used an id in the trash again, the text there becomes a version.
+  INSERT INTO note_versions SELECT NULL, id, number, updated_at, deleted_at, title, body
+    FROM deleted_notes WHERE id = old.id;
   INSERT OR REPLACE INTO deleted_notes
     SELECT NULL, NULL, (SELECT name FROM note_names WHERE note_id = old.id),
       (SELECT json_group_array(tag_id) FROM note_tags WHERE note_id = old.id), notes.*

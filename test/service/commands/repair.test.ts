@@ -16,7 +16,6 @@ import {
   newFile,
   openDatabase,
   rows,
-  withNumbers,
   writeForeignFile,
 } from '../../support/databases.ts';
 import { filledFile } from '../../support/filled.ts';
@@ -121,14 +120,13 @@ test('repair: deletes what is of no note', async (t) => {
     path,
     `PRAGMA foreign_keys = ON; DELETE FROM notes WHERE id = 1;
      INSERT INTO deleted_comments VALUES (90, 5, 1, NULL, NULL, 'a');
-     ${withNumbers(102)} INSERT INTO note_versions
-     SELECT n, iif(n = 102, 9000, 3), n, NULL, NULL, 'a', 'b' FROM numbers`,
+     INSERT INTO note_versions VALUES (1, 9000, 1, NULL, NULL, 'a', 'b')`,
   );
-  assert.equal((await checkFile(path)).length, 3);
+  assert.equal((await checkFile(path)).length, 2);
   await repairFile(path);
   assert.deepEqual(await checkFile(path), []);
   const kept = (await exported(path)).match(/.*"type":"(?:note_version|deleted).*/g) ?? [];
-  assert.equal(kept.length, 100 + 3 + 1);
+  assert.equal(kept.length, 3 + 1);
   assert.match(kept.at(-1) ?? '', /"deleted_comment","id":1,"note_id":1,.*"body":"on one"/);
 });
 

@@ -125,6 +125,27 @@ test('trash: a note stays there while its id or that of a comment is in use', as
   assertNoErrors(service);
 });
 
+test('trash: a deletion replaces no text there, not even of an id used again', async (t) => {
+  const { service, json, status, items } = await start(t);
+  for (const title of ['first', 'second']) await json('POST', '/notes', { title, body: 'b' });
+  await json('POST', '/notes/1/comments', { body: 'one' });
+  await json('DELETE', '/notes/1');
+  const other = await openPath(service.file);
+  t.after(() => other.close());
+  await change(other, "INSERT INTO notes (id, title, body) VALUES (1, 'again', 'b')");
+  await change(other, "INSERT INTO comments (id, note_id, body) VALUES (1, 2, 'two')");
+  for (const id of [1, 2]) assert.equal(await status('DELETE', `/notes/${id}`), 204);
+  const restored = await json('POST', '/trash/1/restore');
+  assert.equal(restored.body.title, 'again');
+  assert.deepEqual(await items('/notes/1/versions?fields=title'), [{ title: 'first' }]);
+  assert.deepEqual(await items('/notes/1/comments?fields=body'), [{ body: 'one' }]);
+  assert.equal(await status('POST', '/trash/2/restore'), 422);
+  await json('DELETE', '/notes/1/comments/1');
+  assert.equal(await status('POST', '/trash/2/restore'), 200);
+  assert.deepEqual(await items('/notes/2/comments?fields=body'), [{ body: 'two' }]);
+  assertNoErrors(service);
+});
+
 test('trash: the tag changes with erased_at', async (t) => {
   const first = await start(t);
   await first.json('POST', '/notes', { title: 'a', body: 'b' });
@@ -306,15 +327,12 @@ test('retention: what is due goes, and nothing else', { skip: needsFile }, async
   }
   const other = await openOther(t, service.file);
   const before = (days: number) => Date.now() - days * DAY_MS;
-  // The order of their deletion and the clock can differ; many times can be in the future.
+  // The order of their deletion and the clock can differ, and times can be in the future.
   await other.execute(`
-    WITH RECURSIVE ids(id) AS (VALUES (-4999) UNION ALL SELECT id + 1 FROM ids WHERE id < 0)
-    INSERT INTO note_versions SELECT id, 3, id, 0, ${before(-36_500)}, 'future', 'b' FROM ids;
-    INSERT INTO deleted_notes
-      (position, deleted_at, tag_ids, id, number, created_at, updated_at, title, body)
-    SELECT id, replaced_at, '[]', id, 0, 0, 0, title, body
-      FROM note_versions WHERE id <= 0;
-    UPDATE deleted_notes SET deleted_at = ${before(-365)} WHERE id = 3;
+    WITH RECURSIVE ids(id) AS (VALUES (1001) UNION ALL SELECT id + 1 FROM ids WHERE id < 5200)
+    INSERT INTO deleted_notes (deleted_at, tag_ids, id, number, title, body)
+    SELECT ${before(365)}, '[]', id, 0, 'old', 'b' FROM ids;
+    UPDATE deleted_notes SET deleted_at = ${before(-36_500)} WHERE id = 3;
     UPDATE deleted_notes SET deleted_at = ${before(31)} WHERE id = 4;
     UPDATE note_versions SET replaced_at = ${before(29)} WHERE note_id = 1;
     UPDATE note_versions SET replaced_at = ${before(31)} WHERE note_id = 2;`);
@@ -324,8 +342,7 @@ test('retention: what is due goes, and nothing else', { skip: needsFile }, async
   await service.close();
   const { now } = Date;
   const again = await start(t, { db: service.file });
-  await until(async () => (await again.status('GET', '/trash/4')) === 404);
-  await other.execute('DELETE FROM deleted_notes WHERE id <= 0');
+  await until(async () => (await again.json('GET', '/trash')).body.total === 1);
   await until(async () => (await again.json('GET', '/notes/2/versions')).body.total === 0);
   // A clock that is set forward makes nothing due.
   t.mock.method(Date, 'now', () => now() + 100 * DAY_MS);
