@@ -7,8 +7,6 @@ import { ERASE_DUE, NO_END } from './writes.ts';
 /** The times of retention; tests change them. */
 export const RETENTION_TIMES = {
   everyMs: 3_600_000,
-  /** How long a step may take: after it, the next one has half or twice as many rows. */
-  stepMs: 20,
   /** How many times as long as a step of the background takes it pauses. */
   pauseFactor: 9,
   /** A stop waits for the end of a pause. */
@@ -21,32 +19,30 @@ export interface RetentionOptions {
   readonly places: { take(place: string): Promise<boolean> } | undefined;
 }
 
-/** Even a step of few rows can take long on a busy machine. */
-const MIN_ROWS = 16;
-const MAX_ROWS = 256;
+const STEP_ROWS = 64;
 const DAY_MS = 86_400_000;
 
 type EraseCore = Pick<Core, 'database' | 'write' | 'isStopping'>;
 
+/** Erases the rows with keys up to `last` and times up to `time`. */
 async function erase(
   { database, write, isStopping }: EraseCore,
   kind: typeof ERASE_DUE.notes,
-  [first, time]: readonly [id: number, time: number],
-  pauseFactor = RETENTION_TIMES.pauseFactor,
+  { last = NO_END, time = NO_END, pauseFactor = RETENTION_TIMES.pauseFactor },
 ): Promise<void> {
-  for (let [id, count] = [first, MIN_ROWS]; !isStopping(); ) {
-    const startedMs = performance.now();
-    const rows = [[id, null, time, count]];
-    const parameter = JSON.stringify([0, rows]);
-    const [due] = await database.read({ sql: kind.statements.before.sql, parameter });
-    const next = Number(due?.next ?? id);
-    if (due?.count !== 0) await write(kind, 0, { rows });
-    else if (next > id) [id, count] = [next, MIN_ROWS];
-    else return;
-    const tookMs = performance.now() - startedMs;
-    const wanted = tookMs < RETENTION_TIMES.stepMs ? 2 * count : count / 2;
-    count = Math.min(Math.max(wanted, MIN_ROWS), MAX_ROWS);
-    await wait(Math.min(tookMs * pauseFactor, RETENTION_TIMES.maxPauseMs));
+  const find = { sql: kind.find, parameter: JSON.stringify([last, time]), isSlow: true };
+  for (;;) {
+    const [row] = await database.read(find);
+    const keys: number[] = JSON.parse(String(row?.keys));
+    if (keys.length === 0) return;
+    for (let start = 0; start < keys.length; start += STEP_ROWS) {
+      if (isStopping()) return;
+      const startedMs = performance.now();
+      const rows = keys.slice(start, start + STEP_ROWS).map((key) => [key, time]);
+      await write(kind, 0, { rows });
+      const pauseMs = (performance.now() - startedMs) * pauseFactor;
+      await wait(Math.min(pauseMs, RETENTION_TIMES.maxPauseMs));
+    }
   }
 }
 
@@ -54,7 +50,7 @@ async function erase(
 export async function emptyTrash(core: EraseCore): Promise<void> {
   const sql = `SELECT max(position) AS last FROM ${TRASH.table}`;
   const [row] = await core.database.read({ sql });
-  await erase(core, ERASE_DUE.notes, [Number(row?.last), NO_END], 1);
+  await erase(core, ERASE_DUE.notes, { last: Number(row?.last), pauseFactor: 1 });
 }
 
 /** Erases what is due, now and every hour; the result ends this. With 0 days, all is due. */
@@ -78,8 +74,8 @@ export function startRetention(core: EraseCore, { days, places }: RetentionOptio
     if (!isMine) return;
     const nowMs = Math.min(Date.now(), performance.now() + leadMs);
     const time = days === 0 ? NO_END : nowMs - days * DAY_MS;
-    await erase(core, ERASE_DUE.notes, [NO_END, time]);
-    await erase(core, ERASE_DUE.versions, [-NO_END, time]);
+    await erase(core, ERASE_DUE.notes, { time });
+    await erase(core, ERASE_DUE.versions, { time });
   }
 
   return async () => {

@@ -16,7 +16,7 @@ import { TRASH, VERSIONS } from './kept.ts';
 /** Greater than all keys and times. */
 export const NO_END = Number.MAX_SAFE_INTEGER;
 
-const SENT = namedRows('sent', ['_id', '_condition', '_time', '_count']);
+const SENT = namedRows('sent', ['_id', '_condition']);
 const ID = '(SELECT _id FROM sent)';
 
 /** Resolves with what it has read before it writes. */
@@ -54,38 +54,31 @@ export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH.table, TRASH.number
 /** Erases the versions of a note. */
 export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', notes.table, 'number');
 
-/**
- * Erases up to `_count` rows with times up to `_time` of those that `some` finds by their keys.
- * Resolves with how many these are, and with the `_id` from which others follow.
- */
-function erasing({ table }: typeof TRASH, key: string, some: string) {
-  const due = `
-    FROM (${some}) WHERE coalesce(time, ${NO_END}) <= (SELECT _time FROM sent)
-    LIMIT (SELECT _count FROM sent)`;
-  const count = `(SELECT count(*) FROM (SELECT key ${due}))`;
-  const next = `(SELECT max(next) FROM (${some}))`;
-  return kindOf({ count, next }, 'FROM sent', {
-    erase: `DELETE FROM ${table} WHERE ${key} IN (SELECT key ${due})`,
-  });
+/** How many rows are found at once. */
+const FOUND_ROWS = 4_096;
+
+/** Finds the keys of rows up to a key and a time, and erases those of `_key` up to `_time`. */
+function erasing({ table }: typeof TRASH, key: string, time: string) {
+  const at = `coalesce(${time}, ${NO_END})`;
+  const sql = `
+    WITH ${namedRows('sent', ['_key', '_time'])}
+    DELETE FROM ${table} WHERE ${key} IN (SELECT _key FROM sent)
+      AND ${at} <= (SELECT max(_time) FROM sent)`;
+  return {
+    find: `
+      SELECT json_group_array(key) AS keys FROM (
+        SELECT ${key} AS key FROM ${table}
+        WHERE +${key} <= ?1 ->> 0 AND ${at} <= ?1 ->> 1 LIMIT ${FOUND_ROWS})`,
+    statements: { erase: { sql } },
+    outcomes: () => [undefined],
+    changes: () => [],
+  } satisfies WriteKind<RowSet, undefined> & { find: string };
 }
 
 /** The steps that erase old rows. */
 export const ERASE_DUE = {
-  /** Up to the position `_id`, the earliest first: the clock may have been set back. */
-  notes: erasing(
-    TRASH,
-    'position',
-    `SELECT position AS key, deleted_at AS time, _id AS next
-     FROM sent CROSS JOIN ${TRASH.table} ON +position <= _id
-     ORDER BY deleted_at NULLS LAST LIMIT (SELECT _count FROM sent)`,
-  ),
-  /** From the note `_id`. */
-  versions: erasing(
-    VERSIONS,
-    'id',
-    `SELECT id AS key, replaced_at AS time, note_id AS next
-     FROM ${VERSIONS.table} WHERE note_id >= ${ID} ORDER BY note_id LIMIT 4096`,
-  ),
+  notes: erasing(TRASH, 'position', 'deleted_at'),
+  versions: erasing(VERSIONS, 'id', 'replaced_at'),
 };
 
 /** Whether no record has the id of the note, or that of one of its comments. */
