@@ -2,13 +2,16 @@
 import type { Core, Feature } from '../feature.ts';
 import { unavailable } from '../http/problem.ts';
 import { searchInLists } from './in-lists.ts';
+import { startPurges } from './purge.ts';
 import { IndexBehind, IndexFull, SearchIndexes } from './search-index.ts';
+import { SEARCHABLE } from './steps.ts';
 
 const FULL = 'The disk is full: the search index cannot follow the notes; other reads go on.';
 
 /** The indexes, and the searches in lists, which wait until their index has caught up. */
 export function search({ database, write }: Core): Feature {
   const indexes = new SearchIndexes(database, write);
+  const ends = SEARCHABLE.map((each) => startPurges(each, { database, write }));
   return {
     inLists: searchInLists(indexes),
     commits: indexes,
@@ -18,6 +21,9 @@ export function search({ database, write }: Core): Feature {
       if (error instanceof IndexFull) return unavailable(FULL, { cause: error });
       return undefined;
     },
-    close: () => indexes.close(),
+    async close() {
+      await Promise.all(ends.map((end) => end()));
+      await indexes.close();
+    },
   };
 }

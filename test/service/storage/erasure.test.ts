@@ -1,4 +1,5 @@
 // What is erased leaves no byte in the database when the service has stopped, nor in a backup.
+// Its words leave the search index, too.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -6,17 +7,19 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { checkFile } from '../../../src/commands/check.ts';
+import { PURGE_TIMES } from '../../../src/search/purge.ts';
 import { guide, sectionOf } from '../../project/documents.ts';
 import { LAUNCHER } from '../../support/command.ts';
-import { newFile, writeForeignFile } from '../../support/databases.ts';
+import { newFile, openOther } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import { runInProcess } from '../../support/in-process-command.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 /** Parts of texts: of an earlier one, of a deleted note, and of its comment. */
-const TEXTS = ['quagga one', 'zebra two', 'okapi three'];
-const WORDS = TEXTS.map((text) => text.split(' ')[0] ?? '');
+const TEXTS = ['quagga one', 'zebra two 麒麟座', 'okapi three'];
+/** Words as the search index has them, also pairs of characters. */
+const WORDS = ['quagga', 'zebra', 'okapi', '麒麟', '麟座'];
 
 /** Ways to erase all of them. */
 const WAYS: Record<string, (service: Service) => Promise<unknown>> = {
@@ -53,8 +56,23 @@ async function assertErased(t: TestContext, file: string): Promise<void> {
   await runInProcess(['backup', copy, '--db', file]);
   assert.deepEqual(found(dirname(copy), WORDS), []);
   assert.deepEqual(await checkFile(copy), []);
-  await writeForeignFile(file, 'VACUUM');
-  assert.deepEqual(found(dirname(file), TEXTS), []);
+  const times = { ...PURGE_TIMES };
+  t.after(() => Object.assign(PURGE_TIMES, times));
+  Object.assign(PURGE_TIMES, { minPauseMs: 1, pauseFactor: 0 });
+  const service = await startService(t, { db: file });
+  // The index follows the deletion, and is purged in the background.
+  assert.equal((await service.request('GET', '/notes?q=lion')).json.total, 1);
+  const other = await openOther(t, file);
+  const hasWords = `EXISTS (SELECT 1 FROM note_words_data WHERE instr(block, CAST(?1 AS BLOB)))`;
+  for (const word of WORDS)
+    await until(async () => {
+      const [row] = await other.run({ sql: `SELECT ${hasWords} AS has`, parameter: word });
+      return row?.has === 0;
+    });
+  await service.close();
+  await other.execute('VACUUM');
+  await other.close();
+  assert.deepEqual(found(dirname(file), [...TEXTS, ...WORDS]), []);
   assert.equal((await runInProcess(['check', file])).line, `${file}: ok`);
 }
 

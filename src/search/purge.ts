@@ -1,0 +1,71 @@
+// Removes the words of earlier texts from a search index. FTS5 only marks them as removed until it
+// merges the parts that have them, which may never happen: so in the background, all are merged.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Core } from '../feature.ts';
+import type { RowSet, WriteKind } from '../storage/writer.ts';
+import type { Searchable } from './steps.ts';
+
+/** The times of purges; tests change them. */
+export const PURGE_TIMES = {
+  minPauseMs: 10_000,
+  /** A purge writes the whole index again, so the pause after it is this many times as long. */
+  pauseFactor: 100,
+  /** How many times as long as a merge the pause after it is, so that nobody waits. */
+  mergePauseFactor: 9,
+};
+
+/** About how many pages a merge writes. */
+const PAGES = 64;
+
+/** Merges the parts of an index whenever it has removed words; the result ends this. */
+export function startPurges(
+  { search: { table } }: Searchable,
+  { database, write }: Pick<Core, 'database' | 'write'>,
+): () => Promise<void> {
+  const ending = new AbortController();
+  const pause = (ms: number) =>
+    wait(ms, undefined, { signal: ending.signal, ref: false }).catch(() => {});
+  // Of the table of FTS5, row 10 lists the parts, and the marks of removed rows follow 2 ** 53.
+  const state = {
+    sql: `
+      SELECT hex(block) AS parts,
+        EXISTS (SELECT 1 FROM ${table}_data WHERE id >= ${2 ** 53}) AS has_marks
+      FROM ${table}_data WHERE id = 10`,
+  };
+  const kind = {
+    statements: {
+      merge: { sql: `INSERT INTO ${table} (${table}, rank) SELECT 'merge', ?1 ->> '$[2][0]'` },
+    },
+    outcomes: () => [undefined],
+    changes: () => [],
+  } satisfies WriteKind<RowSet, undefined>;
+
+  async function purge(): Promise<void> {
+    let [row] = await database.read(state);
+    // The first merge of all parts has a negative number of pages. The last one changes nothing.
+    for (let pages = row?.has_marks ? -PAGES : 0; pages !== 0; ) {
+      const { parts } = row ?? {};
+      const startedMs = performance.now();
+      await write(kind, 0, { rows: [], extra: [[pages]] });
+      [row] = await database.read(state);
+      await pause((performance.now() - startedMs) * PURGE_TIMES.mergePauseFactor);
+      pages = row?.parts === parts || ending.signal.aborted ? 0 : PAGES;
+    }
+  }
+
+  async function purgeAgainAndAgain(): Promise<void> {
+    for (let tookMs = 0; !ending.signal.aborted; ) {
+      await pause(Math.max(tookMs * PURGE_TIMES.pauseFactor, PURGE_TIMES.minPauseMs));
+      const startedMs = performance.now();
+      // What fails is repeated.
+      if (!ending.signal.aborted) await purge().catch(() => {});
+      tookMs = performance.now() - startedMs;
+    }
+  }
+
+  const purging = purgeAgainAndAgain();
+  return () => {
+    ending.abort();
+    return purging;
+  };
+}
