@@ -273,14 +273,6 @@ test('sqlite: a lock makes writes unavailable while reads go on', async (t) => {
   }
 });
 
-test('sqlite: commits of other programs are visible at once', async (t) => {
-  const { database, other } = await openContended(t);
-  await change(database, ADD);
-  await other.execute(ADD);
-  assert.deepEqual(await bothReaders(database, COUNT), [[{ count: 2 }], [{ count: 2 }]]);
-  assert.deepEqual(await change(database, ADD), [{ id: 3 }]);
-});
-
 test('sqlite: a statement that failed to prepare is prepared again', async (t) => {
   const { database, other } = await openContended(t);
   const read = 'SELECT a FROM later';

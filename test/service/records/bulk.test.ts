@@ -187,22 +187,24 @@ test('bulk: a fault in an array of a line has its place', async (t) => {
   assert.deepEqual([status, field, pointer], [422, '0.tag_ids.1', '#/0/tag_ids/1']);
 });
 
-test('bulk: all other operations refuse lines with 415', async (t) => {
+test('bulk: all other operations refuse lines with 415, and all refuse XML', async (t) => {
   const service = await startService(t);
   const collections = new Set(COLLECTIONS.map(({ path }) => path.replace('/3/', '/1/')));
   let count = 0;
   for (const [template, item] of Object.entries(contract.paths)) {
     const path = template.replace(/\{\w+\}/g, '1');
     for (const method of ['post', 'put', 'patch']) {
-      const takesBody = 'requestBody' in ((item[method] ?? {}) as object);
-      if (!takesBody || (method === 'post' && collections.has(path))) continue;
-      const headers = { 'content-type': TYPE };
-      const { status } = await service.request(method.toUpperCase(), path, { body: '{}', headers });
-      assert.equal(status, 415, `${method} ${path}`);
-      count += 1;
+      if (!('requestBody' in ((item[method] ?? {}) as object))) continue;
+      const takesLines = method === 'post' && collections.has(path);
+      for (const type of takesLines ? ['text/xml'] : [TYPE, 'text/xml']) {
+        const parts = { body: '{}', headers: { 'content-type': type } };
+        const { status } = await service.request(method.toUpperCase(), path, parts);
+        assert.equal(status, 415, `${method} ${path} ${type}`);
+        count += 1;
+      }
     }
   }
-  assert.ok(count >= 12, String(count));
+  assert.ok(count >= 24, String(count));
 });
 
 test('bulk: at most 5,000 tags on all lines together, by id and by name', async (t) => {

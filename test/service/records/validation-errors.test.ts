@@ -16,30 +16,19 @@ const inBody = (pointer: string, code: string, detail: string) => ({
   detail,
 });
 
-const missing = (name: string) => {
-  return inBody(`#/${name}`, 'required', 'is required');
-};
+const missing = (name: string) => inBody(`#/${name}`, 'required', 'is required');
 const integer = (pointer: string) => inBody(pointer, 'type', 'must be an integer');
 const tooLong = (pointer: string, length: number) =>
   inBody(pointer, 'maxLength', `must have at most ${length} characters`);
 
 const CASES: readonly (readonly [path: string, body: unknown, errors: readonly unknown[]])[] = [
   ['/notes', {}, [missing('title'), missing('body')]],
-  ['/notes', { title: 'a' }, [missing('body')]],
   [
     '/notes',
-    { title: 'x'.repeat(501), body: 'x'.repeat(100_001) },
-    [tooLong('#/title', 500), tooLong('#/body', 100_000)],
+    { title: '', body: 'x'.repeat(100_001) },
+    [inBody('#/title', 'minLength', 'must not be empty'), tooLong('#/body', 100_000)],
   ],
   ['/notes', { title: ' \n\t', body: 'b' }, [inBody('#/title', 'pattern', 'must not be blank')]],
-  [
-    '/notes',
-    { title: '', body: 1 },
-    [
-      inBody('#/title', 'minLength', 'must not be empty'),
-      inBody('#/body', 'type', 'must be a string'),
-    ],
-  ],
   ['/tags', { name: null }, [inBody('#/name', 'type', 'must be a string')]],
   ['/counter/increment', { workers: 1.5, count: '4' }, [integer('#/workers'), integer('#/count')]],
   [
