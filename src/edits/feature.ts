@@ -1,20 +1,22 @@
 // Appends to notes, and edits of them in one place: clients need neither read nor send the body.
-import { endpoint, type Input, type ReadBody, validationFailed } from '../contract/endpoint.ts';
+import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
 import { MAX_BODY_LENGTH, MAX_REPETITIONS } from '../contract/generated.js';
 import { violationAt } from '../contract/violations.ts';
 import type { Core } from '../feature.ts';
 import { isText } from '../http/body/formats.ts';
-import { fillTemplate, type Ids, notFound } from '../http/paths.ts';
+import { notFound } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
-import type { Call, Route } from '../http/route.ts';
+import type { Call } from '../http/route.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
+import { notes } from '../resources/notes.ts';
 import { readKey } from '../retries/feature.ts';
 import { repetitionsIn } from './repetition.ts';
 import { rewrite } from './rewrites.ts';
 
-type Append = Input<Ids, { readonly text: string }>;
-type Edit = Input<Ids, { readonly old_text: string; readonly new_text: string }>;
+/** The members of bodies: an append has the first, an edit the others. */
+type Texts = Readonly<Record<'text' | 'old_text' | 'new_text', string>>;
+type AtId = Input<{ readonly note_id: number }, Texts>;
 
 /** A name can lead to another note than at the first request. */
 const DELETED = 'The note of the first request with this idempotency key was deleted.';
@@ -31,21 +33,17 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>
   ],
 };
 
-/**
- * The appends and the edits at the paths of notes. `append` and `edit` serve another `path` of the
- * note `note_id`, to which keys belong; they resolve with undefined if there is no such note.
- */
+/** The appends and the edits of notes; `operations` are those at other paths of the notes, too. */
 export function edits({ write }: Core) {
   async function perform(
-    input: Append | Edit,
+    input: AtId,
     path: string,
     ...texts: [text: string, oldText?: string]
-  ): Promise<Reply | undefined> {
+  ): Promise<Reply> {
     const { parameters, headers, call } = input;
     const once = headers['idempotency-key'] === undefined ? undefined : readKey(input, path);
-    const condition = writeCondition(headers);
-    const note = await rewrite(write, parameters.note_id ?? 0, condition, once, ...texts);
-    if (!note) return undefined;
+    const note = await rewrite(write, parameters.note_id, writeCondition(headers), once, ...texts);
+    if (!note) throw notFound(notes.label, call.pathValues[0]);
     const { state, tag, known } = note;
     if (state === 'unmatched') throw preconditionFailed(tag, headers);
     const isOld = state === 'absent' || state === 'several';
@@ -56,28 +54,38 @@ export function edits({ write }: Core) {
     return jsonReply(200, note.text, [...stateHeaders(tag), ...added]);
   }
 
-  const append = (input: Append, path: string) => perform(input, path, input.body.text);
-
-  async function edit(input: Edit, path: string) {
-    const { old_text: oldText, new_text: newText } = input.body;
-    if (repetitionsIn(oldText) > MAX_REPETITIONS) refuse('repetitive', input.call, 'old_text');
-    return perform(input, path, newText, oldText);
-  }
-
-  const routes = () => [
-    routeOf('/notes/{note_id}/append', append, readText),
-    routeOf('/notes/{note_id}/edit', edit),
-  ];
-  return { routes, append, edit, readText, refuseBlank };
+  const append = {
+    suffix: '/append',
+    perform: (input: AtId, path: string) => perform(input, path, input.body.text),
+    newNote({ parameters, body, call }: Input<{ readonly name: string }, Texts>) {
+      if (!/\S/.test(body.text)) refuse('blank', call, 'text');
+      return { title: parameters.name, body: body.text };
+    },
+  };
+  const edit = {
+    suffix: '/edit',
+    async perform(input: AtId, path: string) {
+      const { old_text: oldText, new_text: newText } = input.body;
+      if (repetitionsIn(oldText) > MAX_REPETITIONS) refuse('repetitive', input.call, 'old_text');
+      return perform(input, path, newText, oldText);
+    },
+  };
+  const shared = { method: 'POST', readBody } as const;
+  const operations = [append, edit].map((each) => ({ ...shared, ...each }));
+  return {
+    operations,
+    routes: () =>
+      operations.map(({ method, suffix, perform }) => {
+        const answer = (input: AtId) =>
+          perform(input, `/notes/${input.parameters.note_id}${suffix}`);
+        return endpoint(method, `/notes/{note_id}${suffix}`, answer, readBody);
+      }),
+  };
 }
 
 /** Returns the members of a body; a text is one of them. */
-function readText({ format, body }: Call): unknown {
+function readBody({ format, body }: Call): unknown {
   return isText(format) ? { text: body } : body;
-}
-
-function refuseBlank(text: string, call: Call): void {
-  if (!/\S/.test(text)) refuse('blank', call, 'text');
 }
 
 /** Throws 422 if `state` is a reason to refuse the text in `field`. */
@@ -85,17 +93,4 @@ function refuse(state: string, { format }: Call, field: string): void {
   const [code, detail = ''] = REFUSALS[state] ?? [];
   if (!code) return;
   throw validationFailed([violationAt(`/${field}`, code, detail, !isText(format))]);
-}
-
-function routeOf<Body>(
-  template: string,
-  perform: (input: Input<Ids, Body>, path: string) => Promise<Reply | undefined>,
-  readBody?: ReadBody,
-): Route {
-  async function answer(input: Input<Ids, Body>): Promise<Reply> {
-    const reply = await perform(input, fillTemplate(template, input.parameters));
-    if (!reply) throw notFound('Note', input.call.pathValues[0]);
-    return reply;
-  }
-  return endpoint('POST', template, answer, readBody);
 }
