@@ -84,7 +84,7 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
     memory(database.freshness, (options.cacheSizeMib * 1_048_576) / options.processes),
     options.noMetrics ? {} : metrics(features, options, guarded.keyLabels, siblings.shareMetrics),
     demonstrations(options.maxThreads),
-    exported(options, database, siblings.places),
+    exported({ ...siblings, options, database }),
     options.noMcp ? {} : assistants(),
   );
   const kept = { days: options.historyDays, places: siblings.places };

@@ -19,103 +19,97 @@ export const EXPORT_LIMITS = {
 
 const HEADERS = ['content-type', 'application/x-ndjson', 'cache-control', 'no-store'];
 
-/** The place of each client for one export, which all processes share. */
-interface Places {
-  /** Resolves with false if it is taken. */
-  take(client: string): Promise<boolean>;
-  free(client: string): Promise<void>;
+/** What is exported by this process. */
+interface Exported {
+  readonly options: StorageOptions;
+  readonly database: Database;
+  /** The place of each client for one export, which all processes share; one alone has none. */
+  readonly places?: {
+    /** Resolves with false if it is taken. */
+    take(client: string): Promise<boolean>;
+    free(client: string): Promise<void>;
+  };
 }
 
-/** The export of the database of this process at /export; a process that is alone has no places. */
-export function exported(options: StorageOptions, database: Database, places?: Places): Feature {
-  const exports = new Exports(options, database, places);
-  const route = endpoint('GET', '/export', exports.answer);
+/** The functions that end the export of each client. */
+type Readers = Map<string, (reason: string) => Promise<void>>;
+
+/** The export of the database of this process at /export. */
+export function exported(source: Exported): Feature {
+  const readers: Readers = new Map();
+
+  async function answer({ call }: Input<unknown, unknown>): Promise<Reply> {
+    const client = call.clientId();
+    const stream = read(source, readers, client, call);
+    const reply = { status: 200, headers: HEADERS, stream };
+    if (call.method === 'HEAD') return reply;
+    await takePlace(source, readers, client);
+    // Opens the snapshot before the status is sent.
+    await stream.next();
+    return reply;
+  }
+
+  const route = endpoint('GET', '/export', answer);
   return {
     routes: () => [route],
     toProblem: (error) =>
       error instanceof DatabaseUnusable
         ? unavailable('The database cannot be exported now.', { cause: error })
         : undefined,
-    stop: () => exports.stop(),
+    stop() {
+      for (const end of readers.values()) void end('The service is stopping.');
+    },
   };
 }
 
-/** The exports that are being read. */
-class Exports {
-  readonly #options: StorageOptions;
-  readonly #database: Database;
-  readonly #places: Places | undefined;
-  /** The functions that end the export of each client. */
-  readonly #readers = new Map<string, (reason: string) => Promise<void>>();
+/** Rejects with 503 if there is no place for the client. */
+async function takePlace({ places }: Exported, readers: Readers, client: string): Promise<void> {
+  const isTaken = places ? !(await places.take(client)) : readers.has(client);
+  if (isTaken) throw busy('This client is reading an export already.');
+  if (readers.size < EXPORT_LIMITS.readers) return;
+  await places?.free(client);
+  throw busy(`This process is sending ${readers.size} exports already.`);
+}
 
-  constructor(options: StorageOptions, database: Database, places?: Places) {
-    this.#options = options;
-    this.#database = database;
-    this.#places = places;
-  }
-
-  readonly answer = async ({ call }: Pick<Input<unknown, unknown>, 'call'>): Promise<Reply> => {
-    const client = call.clientId();
-    const stream = this.#read(client, call);
-    const reply = { status: 200, headers: HEADERS, stream };
-    if (call.method === 'HEAD') return reply;
-    await this.#takePlace(client);
-    // Opens the snapshot before the status is sent.
-    await stream.next();
-    return reply;
-  };
-
-  stop(): void {
-    for (const end of this.#readers.values()) void end('The service is stopping.');
-  }
-
-  /** Rejects with 503 if there is no place for the client. */
-  async #takePlace(client: string): Promise<void> {
-    const readers = this.#readers;
-    const places = this.#places;
-    const isTaken = places ? !(await places.take(client)) : readers.has(client);
-    if (isTaken) throw busy('This client is reading an export already.');
-    if (readers.size < EXPORT_LIMITS.readers) return;
-    await places?.free(client);
-    throw busy(`This process is sending ${readers.size} exports already.`);
-  }
-
-  /** Yields nothing when the snapshot is open, and then the export. */
-  async *#read(client: string, call: Call): AsyncGenerator<Chunk> {
-    const readers = this.#readers;
-    const over = new AbortController();
-    const signal = AbortSignal.any([call.signal(), over.signal]);
-    const opening = import('../commands/export.ts').then(({ openExport }) =>
-      openExport(this.#options, this.#database, signal),
-    );
-    let late: NodeJS.Timeout | undefined;
-    /** Releases the snapshot: reading the next page fails for this reason. */
-    const end = async (reason = 'The export has ended.'): Promise<void> => {
-      clearTimeout(late);
-      over.abort(unavailable(reason));
-      if (readers.get(client) === end) {
-        readers.delete(client);
-        // Before the client learns of the end, so that it can begin another one at once.
-        await this.#places?.free(client).catch(() => {});
-      }
-      await opening.then(({ close }) => close()).catch(() => {});
-    };
-    readers.set(client, end);
-    try {
-      const { texts } = await opening;
-      signal.throwIfAborted();
-      yield { bytes: Buffer.alloc(0), hasMore: true };
-      for await (const { text } of texts) {
-        if (call.key?.isOver) throw unavailable('The key has expired or was removed.');
-        late = setTimeout(end, EXPORT_LIMITS.pageMs, 'The client has read too slowly.');
-        yield { bytes: Buffer.from(text), hasMore: true };
-        clearTimeout(late);
-      }
-    } catch (error) {
-      throw over.signal.aborted ? over.signal.reason : error;
-    } finally {
-      await end();
+/** Yields nothing when the snapshot is open, and then the export. */
+async function* read(
+  { options, database, places }: Exported,
+  readers: Readers,
+  client: string,
+  call: Call,
+): AsyncGenerator<Chunk> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([call.signal(), over.signal]);
+  const opening = import('../commands/export.ts').then(({ openExport }) =>
+    openExport(options, database, signal),
+  );
+  let late: NodeJS.Timeout | undefined;
+  /** Releases the snapshot: reading the next page fails for this reason. */
+  const end = async (reason = 'The export has ended.'): Promise<void> => {
+    clearTimeout(late);
+    over.abort(unavailable(reason));
+    if (readers.get(client) === end) {
+      readers.delete(client);
+      // Before the client learns of the end, so that it can begin another one at once.
+      await places?.free(client).catch(() => {});
     }
+    await opening.then(({ close }) => close()).catch(() => {});
+  };
+  readers.set(client, end);
+  try {
+    const { texts } = await opening;
+    signal.throwIfAborted();
+    yield { bytes: Buffer.alloc(0), hasMore: true };
+    for await (const { text } of texts) {
+      if (call.key?.isOver) throw unavailable('The key has expired or was removed.');
+      late = setTimeout(end, EXPORT_LIMITS.pageMs, 'The client has read too slowly.');
+      yield { bytes: Buffer.from(text), hasMore: true };
+      clearTimeout(late);
+    }
+  } catch (error) {
+    throw over.signal.aborted ? over.signal.reason : error;
+  } finally {
+    await end();
   }
 }
 

@@ -51,7 +51,7 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   ],
   export: [
     [APP, "import { exported } from './export/feature.ts';\n"],
-    [APP, /.* exported\(options, .*\n/],
+    [APP, /.* exported\(.*\n/],
   ],
   health: [
     [APP, "import { health } from './health/feature.ts';\n"],
