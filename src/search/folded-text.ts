@@ -2,7 +2,7 @@
 import { Kind, kindOf, replacementOf } from './characters.ts';
 
 /** The code unit that separates folded words. */
-export const SPACE = 0x20;
+const SPACE = 0x20;
 
 /** How much of an original is folded at a time, in UTF-16 units; tests change it. */
 export const FOLD_LIMITS = { pieceUnits: 1_024 };
@@ -52,13 +52,10 @@ export class FoldedText {
     return this.isWhole ? this.#length : this.#length - 1;
   }
 
-  /** Returns the folded units from a position on. They share memory with this text. */
-  unitsFrom(position: number): Uint16Array {
-    return this.#units.subarray(position, this.length);
-  }
-
   textFrom(position: number): string {
-    return decode(this.unitsFrom(position));
+    const { buffer, byteOffset, byteLength } = this.#units.subarray(position, this.length);
+    // Several times as fast as String.fromCharCode.
+    return Buffer.from(buffer, byteOffset, byteLength).toString('utf16le');
   }
 
   /** Returns where in the original the folded code unit at `position` begins, in UTF-16 units. */
@@ -129,10 +126,4 @@ export class FoldedText {
     this.#units = units;
     this.#starts = starts;
   }
-}
-
-/** Returns the text of UTF-16 code units. */
-export function decode(units: Uint16Array): string {
-  // Several times as fast as String.fromCharCode.
-  return Buffer.from(units.buffer, units.byteOffset, units.byteLength).toString('utf16le');
 }

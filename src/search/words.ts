@@ -1,6 +1,6 @@
 // The words of a text as the search index has them; the tokenizer of SQLite only separates them.
 import { Kind, kindOf } from './characters.ts';
-import { decode, FoldedText, SPACE } from './folded-text.ts';
+import { FoldedText } from './folded-text.ts';
 
 /** Longer words are equal if they begin alike. A query is shorter, so it never meets the bound. */
 const MAX_WORD_LENGTH = 512;
@@ -26,65 +26,46 @@ export function* indexedSlices(text: string): Generator<void, string> {
     return text.toLowerCase().replace(ASCII_WORD, '$1 ').trimStart();
   const folded = new FoldedText(text, MAX_CHARACTERS);
   for (folded.advance(); !folded.isWhole; folded.advance()) yield;
-  return wordsIn(folded.unitsFrom(0));
+  let words = '';
+  for (const element of elementsIn(folded)) {
+    if (!isSpaceless(element)) words += `${cut(element)} `;
+    else {
+      words += pairsIn(element);
+      yield;
+    }
+  }
+  return words;
 }
 
 /** Returns the folded words of a text, where a run of a script without spaces is one word. */
 export function elementsOf(text: string): string[] {
   const folded = new FoldedText(text);
   while (!folded.isWhole) folded.advance();
+  return elementsIn(folded);
+}
+
+function elementsIn(folded: FoldedText): string[] {
   return folded.textFrom(0).split(' ').slice(1, -1);
 }
 
 /** Tells whether a folded word is a run of a script without spaces. */
 export function isSpaceless(element: string): boolean {
-  return isSpacelessPoint(element.codePointAt(0) ?? 0);
-}
-
-function isSpacelessPoint(point: number): boolean {
-  const kind = kindOf(point);
+  const kind = kindOf(element.codePointAt(0) ?? 0);
   return kind === Kind.spaceless || kind === Kind.joining;
 }
 
-/** Returns the words: of a run without spaces, each pair of characters and the last character. */
-function wordsIn(units: Uint16Array): string {
-  const words = new Uint16Array(3 * units.length);
-  let length = 0;
-  const copy = (from: number, to: number) => {
-    for (let at = from; at < to; at += 1, length += 1) words[length] = units[at] ?? SPACE;
-    words[length] = SPACE;
-    length += 1;
-  };
-  for (let start = 1, end = 0; start < units.length; start = end + 1) {
-    end = units.indexOf(SPACE, start);
-    if (end === -1) end = units.length;
-    if (!isSpacelessPoint(pointAt(units, start))) {
-      copy(start, cut(units, start, end));
-      continue;
-    }
-    let next = nextPosition(units, start);
-    for (let at = start; at < end; at = next, next = nextPosition(units, at))
-      copy(at, Math.min(nextPosition(units, next), end));
+/** Returns the words of a run without spaces: each pair of characters, and the last character. */
+function pairsIn(run: string): string {
+  let words = '';
+  let last = '';
+  for (const character of run) {
+    if (last) words += `${last}${character} `;
+    last = character;
   }
-  return decode(words.subarray(0, length));
+  return `${words}${last} `;
 }
 
-function cut(units: Uint16Array, start: number, end: number): number {
-  const longest = start + MAX_WORD_LENGTH;
-  if (end <= longest) return end;
-  return isHighSurrogate(units[longest - 1]) ? longest - 1 : longest;
-}
-
-function pointAt(units: Uint16Array, at: number): number {
-  const high = units[at] ?? SPACE;
-  if (!isHighSurrogate(high)) return high;
-  return 0x10000 + ((high & 0x3ff) << 10) + ((units[at + 1] ?? 0) & 0x3ff);
-}
-
-function nextPosition(units: Uint16Array, at: number): number {
-  return at + (isHighSurrogate(units[at]) ? 2 : 1);
-}
-
-function isHighSurrogate(unit = 0): boolean {
-  return (unit & 0xfc00) === 0xd800;
+function cut(word: string): string {
+  const start = word.slice(0, MAX_WORD_LENGTH);
+  return start.isWellFormed() ? start : start.slice(0, -1);
 }
