@@ -161,7 +161,6 @@ async function serve(
       },
       networkOf,
       toProblem: (error) => problemOf(error, features),
-      inOneRun: features.find((each) => each.inOneRun)?.inOneRun ?? ((answer) => answer()),
     });
     return { address, close: () => server.close() };
   } catch (error) {

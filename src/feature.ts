@@ -32,10 +32,8 @@ export interface Feature {
   /** Returns its routes, when the URLs of the service are known; `all` those of all features. */
   readonly routes?: (bases: Bases, all: () => readonly Route[]) => readonly Route[];
   readonly inLists?: ListExtension;
-  /** What keeps records and pages. Of it and the next two members, one feature gives each. */
+  /** What keeps records and pages. Of it and the next member, one feature gives each. */
   readonly memory?: Memory;
-  /** Calls `answer` at once. No request can arrive while it runs. */
-  readonly inOneRun?: (answer: () => void) => void;
   readonly meters?: Meters;
   readonly commits?: CommitObserver;
   readonly onArrival?: () => void;

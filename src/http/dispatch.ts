@@ -32,8 +32,6 @@ interface DispatchOptions {
   readonly networkOf: (sender: Sender) => string;
   /** Returns the problem for an error of a handler; undefined means an unexpected error (500). */
   readonly toProblem: (error: unknown) => Problem | undefined;
-  /** Calls `answer` at once. No request can arrive while it runs. */
-  readonly inOneRun: (answer: () => void) => void;
 }
 
 /** The statuses of refusals whose detail is logged, because it never quotes the request. */
@@ -70,8 +68,8 @@ export class Dispatcher {
     if (this.#arrived.push(exchange) > 1) return;
     // A lone client need not wait; but the next tick precedes the rest of a body in its packet.
     const isReady = arrival.isOnlyClient && !hasBody(arrival.message);
-    if (isReady) nextTick(this.#options.inOneRun, this.#answerArrived);
-    else setImmediate(this.#options.inOneRun, this.#answerArrived);
+    if (isReady) nextTick(this.#answerArrived);
+    else setImmediate(this.#answerArrived);
   }
 
   readonly #answerArrived = () => {

@@ -9,7 +9,6 @@ export function memory(freshness: Freshness | undefined, maxBytes: number): Feat
   return {
     memory,
     commits: memory,
-    inOneRun: memory.inOneRun,
     readings: {
       notes_cache_lookups_total: () => ({
         '{result="hit"}': memory.hits,

@@ -31,7 +31,6 @@ export class FreshMemory implements Memory, CommitObserver {
   #before: string | undefined;
   #isCommitting = false;
   #wasFresh: boolean | undefined;
-  #isInRun = false;
   readonly #prefixes = new Map<string, string>();
   #renewals = 0;
   hits = 0;
@@ -56,20 +55,12 @@ export class FreshMemory implements Memory, CommitObserver {
     return found as Value | undefined;
   }
 
-  /** Calls `run`, in which no request can arrive, with one check for all of its lookups. */
-  readonly inOneRun = (run: () => void): void => {
-    this.#isInRun = true;
-    run();
-    this.#isInRun = false;
-    this.#wasFresh = undefined;
-  };
-
-  /** Checks once for all lookups of one synchronous run. */
+  /** Checks once for all lookups before the next microtasks: their requests have arrived before. */
   #isFresh(): boolean {
     if (this.#wasFresh === undefined) {
       this.#wasFresh = this.check() !== undefined;
       // `queueMicrotask` would take five times as long.
-      if (!this.#isInRun) void SETTLED.then(this.#endRun);
+      void SETTLED.then(this.#endRun);
     }
     return this.#wasFresh;
   }

@@ -54,17 +54,6 @@ test('memory: one check serves the calls of one run', async () => {
   assert.equal(checks, 2);
 });
 
-test('memory: the check in a run serves all of it, and nothing after it', () => {
-  const { memory, database, keep, find } = startMemory();
-  keep(1);
-  memory.inOneRun(() => {
-    assert.deepEqual(find(1), TEXT);
-    database.revision = 2;
-    assert.deepEqual(find(1), TEXT);
-  });
-  assert.equal(find(1), undefined);
-});
-
 test('memory: does not keep what was read while the database changed', async () => {
   const { memory, database, find } = startMemory();
   const before = memory.check();

@@ -58,7 +58,6 @@ export async function startBareServer(
       outcomes.push({ ...ending, error, logged }),
     networkOf: () => '',
     toProblem: () => undefined,
-    inOneRun: (answer) => answer(),
   });
   const server = new HttpServer({
     onRequest: (arrival) => dispatcher.dispatch(arrival),
