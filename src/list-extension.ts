@@ -27,13 +27,8 @@ export interface Filter {
   /** Missing if the filter is always the source. */
   readonly condition?: (id: string, value: FilterValue) => string;
   readonly readsRecord?: boolean;
-  /** What the bounds of the times in a block tell of its records; NULL if they are unknown. */
-  readonly bounds?: {
-    /** The key whose blocks have the narrowest bounds. */
-    readonly key: Key;
-    readonly isInside: (value: FilterValue) => string;
-    readonly isOutside: (value: FilterValue) => string;
-  };
+  /** Set if records pass by a time between two, `.after` and `.before`, that blocks bound. */
+  readonly time?: 'created' | 'updated';
   /** A query that counts the records that do not pass, where it is quicker than the opposite. */
   readonly countOthers?: string;
   /** Whether the time of a page grows with the records, because they are counted or sorted. */

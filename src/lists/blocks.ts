@@ -33,8 +33,8 @@ export class TimeBlocks {
     this.#filters = filters;
     this.#order = order;
     this.#suffix = suffix;
-    const keys = filters.map(({ bounds }) => bounds?.key ?? order);
-    this.key = keys.find((key) => key !== order) ?? keys[0] ?? order;
+    const keys = filters.map(({ time }): Key => (time === 'created' ? 'id' : 'number'));
+    this.key = keys.find((key) => key !== order) ?? order;
   }
 
   /** Returns the named queries of the blocks, of their counts, and of the sum of these. */
@@ -87,8 +87,12 @@ export class TimeBlocks {
 
   /** Returns the query of the blocks with verdicts: are their records in the list? */
   #judge(key: Key): string {
-    const isInside = this.#filters.map(({ bounds, sql }) => bounds?.isInside(sql));
-    const isOutside = this.#filters.map(({ bounds, sql }) => bounds?.isOutside(sql));
+    const isInside = this.#filters.map(({ time, sql }) => {
+      return `${time}_from > ${sql('.after')} AND ${time}_to < ${sql('.before')}`;
+    });
+    const isOutside = this.#filters.map(({ time, sql }) => {
+      return `${time}_to <= ${sql('.after')} OR ${time}_from >= ${sql('.before')}`;
+    });
     return `${this.#blocks(key)} AS NOT MATERIALIZED (
       SELECT *, CASE WHEN ${isInside.join(' AND ')} THEN 'inside'
                      WHEN ${isOutside.join(' OR ')} THEN 'outside' ELSE 'partly' END AS verdict

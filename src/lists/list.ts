@@ -24,6 +24,8 @@ export interface RecordQuery {
   readonly hasBlocks: boolean;
   /** Whether SQLite sorts the keys, and reads only the records of the page. */
   readonly isSorted: boolean;
+  /** The SQL of whether it is chosen, unless an earlier one is. */
+  readonly isChosen: string;
 }
 
 /** Counts of the records that a source finds, in each block of a key. */
@@ -53,7 +55,7 @@ export class List {
   readonly #filters: readonly UsedFilter[];
   readonly #finder: UsedFilter | undefined;
   /** The blocks that filters by time exclude, unless another filter finds the records. */
-  readonly #blocks: TimeBlocks | undefined;
+  readonly blocks: TimeBlocks | undefined;
   readonly #counts: KnownCounts | undefined;
   /** The same records, found by their times, which may exclude more than the finder does. */
   readonly #byTimes: List | undefined;
@@ -78,10 +80,10 @@ export class List {
         ...filter,
         sql: (path = '') => this.value(`filters.${name}${path}`),
       }));
-    const timed = this.#filters.filter(({ bounds }) => bounds);
+    const timed = this.#filters.filter(({ time }) => time);
     this.#finder = isByTimes ? undefined : this.#filters.find(({ source }) => source);
     if (!this.#finder && timed.length > 0)
-      this.#blocks = new TimeBlocks(resource, timed, this.#key, this.#suffix);
+      this.blocks = new TimeBlocks(resource, timed, this.#key, this.#suffix);
     this.#counts = this.#findCounts(timed.length);
     const { condition, source } = this.#finder ?? {};
     if (condition && source?.counts && timed.length > 0)
@@ -102,7 +104,7 @@ export class List {
   found(): Records {
     const { table } = this.resource;
     const { source, sql } = this.#finder ?? {};
-    if (!source || !sql) return this.#walk(this.#blocks?.key);
+    if (!source || !sql) return this.#walk(this.blocks?.key);
     const from = `${source.table} CROSS JOIN ${table} ON ${table}.id = ${source.id}`;
     const where = [source.where(sql), ...this.#conditions(source.id, this.#finder)].join(' AND ');
     const readsRecord = [...this.#filters, this.order].some((each) => each.readsRecord);
@@ -114,17 +116,22 @@ export class List {
     const { table } = this.resource;
     const found = this.found();
     const key = this.#key === 'id' ? found.id : `${table}.number`;
-    const named = (name: string, records: Records, isSorted = false): RecordQuery => {
+    const named = (name: string, records: Records, isChosen: string, isSorted = false) => {
       const { from, where } = records;
       const hasBlocks = !isSorted && records.hasBlocks === true;
       const columns = `${table}.*, ${key} AS sort_key${hasBlocks ? ', block' : ''}`;
       const sql = `SELECT ${columns} FROM ${from} WHERE ${where}`;
-      return { name: `${name}_${this.#suffix}`, sql, hasBlocks, isSorted };
+      return { name: `${name}_${this.#suffix}`, sql, hasBlocks, isSorted, isChosen };
     };
-    const others = this.#byTimes?.each() ?? [];
-    if (!this.#areFew()) return [named('listed', found), ...others];
-    const few = named('few', found, !this.#finder);
-    return [few, named('many', this.#walk(this.#key, indexBy(table, this.#key))), ...others];
+    const most = this.#byTimes?.blocks?.mostRecords();
+    const others = (this.#byTimes?.each() ?? []).map((query) => {
+      const excludeMore = `(${most}) < (SELECT total FROM ${this.#counts?.sum})`;
+      return { ...query, isChosen: `${excludeMore} AND ${query.isChosen}` };
+    });
+    const areFew = this.#areFew();
+    if (!areFew) return [...others, named('listed', found, 'TRUE')];
+    const many = this.#walk(this.#key, indexBy(table, this.#key));
+    return [...others, named('few', found, areFew, !this.#finder), named('many', many, 'TRUE')];
   }
 
   /** Returns the SQL of what `sqlOf` returns for the query that is chosen. */
@@ -137,13 +144,12 @@ export class List {
 
   /** Returns the named queries: counts, the name of the query that is chosen, and all of these. */
   queries(): string[] {
-    const queries = !this.order.key ? [] : this.each();
-    const counts = [
-      ...this.#countQueries(),
-      ...(this.#byTimes ? this.#byTimes.#countQueries() : []),
-    ];
-    if (queries.length > 1)
-      counts.push(`choice_${this.#index} (query) AS MATERIALIZED (SELECT ${this.#choice()})`);
+    const queries = this.order.key ? this.each() : [];
+    const counts = this.countQueries();
+    const cases = queries.map(({ name, isChosen }) => `WHEN ${isChosen} THEN '${name}'`);
+    if (cases.length > 1)
+      counts.push(`choice_${this.#index} (query) AS MATERIALIZED (
+        SELECT CASE ${cases.join(' ')} END)`);
     return [...counts, ...queries.map(({ name, sql }) => `${name} AS NOT MATERIALIZED (${sql})`)];
   }
 
@@ -174,28 +180,19 @@ export class List {
     return `EXISTS (SELECT 1 FROM ${other.table} WHERE id = ${owner})`;
   }
 
-  #countQueries(): string[] {
-    if (this.#blocks) return this.#blocks.queries();
+  /** Returns the named queries of the counts. */
+  countQueries(): string[] {
+    if (this.blocks) return this.blocks.queries();
     if (!this.#counts || this.#counts.sum === EVERYTHING) return [];
-    return [`${this.#counts.sum} (total) AS MATERIALIZED (${totalSql(this.#counts)})`];
-  }
-
-  /** Returns the SQL of the name of the query that gives the records. */
-  #choice(): string {
-    const areFew = this.#areFew();
-    const [first, second] = this.each();
-    const own = areFew ? `iif(${areFew}, '${first?.name}', '${second?.name}')` : `'${first?.name}'`;
-    if (!this.#byTimes) return own;
-    const excludeMore = `(${this.#byTimes.#blocks?.mostRecords()})
-      < (SELECT total FROM ${this.#counts?.sum})`;
-    return `iif(${excludeMore}, ${this.#byTimes.#choice()}, ${own})`;
+    const sum = `${this.#counts.sum} (total) AS MATERIALIZED (${totalSql(this.#counts)})`;
+    return [sum, ...(this.#byTimes?.countQueries() ?? [])];
   }
 
   /** Returns the SQL of whether to sort what is found; undefined if it is found in order. */
   #areFew(): string | undefined {
     const { key = this.#key, sum } = this.#counts ?? {};
     if (this.#filters.length === 0 || key === this.#key) return undefined;
-    if (this.#blocks) return `(SELECT total <= ${SORT_LIMITS[key]} AND is_narrow FROM ${sum})`;
+    if (this.blocks) return `(SELECT total <= ${SORT_LIMITS[key]} AND is_narrow FROM ${sum})`;
     const all = `(SELECT total FROM ${EVERYTHING})`;
     // Sorting reads all tagged notes; walking reads total / tagged notes for each found one.
     return `(SELECT total * total < ${all} * ${this.value('limit')} FROM ${sum})`;
@@ -215,17 +212,17 @@ export class List {
       const isExact = isCounted && this.#filters.length === 1;
       return { key: 'id', table: counts.table, where: counts.where(sql), sum, isExact };
     }
-    if (!this.#blocks) return undefined;
-    const { key } = this.#blocks;
+    if (!this.blocks) return undefined;
+    const { key } = this.blocks;
     const isExact = timed === this.#filters.length;
-    return { ...this.#blocks.counts(), key, sum: this.#blocks.sum, isExact };
+    return { ...this.blocks.counts(), key, sum: this.blocks.sum, isExact };
   }
 
   /** Walks the blocks of `key` that may have records of the list; without blocks, all records. */
   #walk(key: Key | undefined, index = ''): Records {
     const { table } = this.resource;
     const id = `${table}.id`;
-    const blocks = key && this.#blocks?.walk(key);
+    const blocks = key && this.blocks?.walk(key);
     const from = blocks ? blocks.from : `${table} ${index}`;
     const conditions = [...(blocks ? [blocks.where] : []), ...this.#conditions(id)];
     const where = conditions.join(' AND ') || 'TRUE';

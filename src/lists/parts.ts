@@ -113,7 +113,6 @@ function equal({ table, fields }: Resource, name: string): Filter {
 /** The records with a time between two. */
 function timeFilter({ table, numberBlocks }: Resource, name: 'created' | 'updated'): Filter {
   const at = `${table}.${name}_at`;
-  const [from, to] = [`${name}_from`, `${name}_to`];
   return {
     value(parameters) {
       const timeAt = (end: string) => parseTime(String(parameters[`${name}_${end}`]));
@@ -124,12 +123,6 @@ function timeFilter({ table, numberBlocks }: Resource, name: 'created' | 'update
     condition: (_, value) => `${at} > ${value('.after')} AND ${at} < ${value('.before')}`,
     readsRecord: true,
     isSlow: () => true,
-    ...(numberBlocks && {
-      bounds: {
-        key: name === 'created' ? 'id' : 'number',
-        isInside: (value) => `${from} > ${value('.after')} AND ${to} < ${value('.before')}`,
-        isOutside: (value) => `${to} <= ${value('.after')} OR ${from} >= ${value('.before')}`,
-      },
-    }),
+    ...(numberBlocks && { time: name }),
   };
 }

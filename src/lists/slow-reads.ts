@@ -34,9 +34,9 @@ const TOO_LATE = new WaitedTooLong('others took too long');
 /** Runs the slow reads of a database one by one. */
 export class SlowReads {
   readonly #waiting = new Set<Waiting>();
-  #isBusy = false;
-  /** The call that has started last. */
-  #current = { client: '', turn: 0 };
+  #running: Pick<Waiting, 'client' | 'turn'> | undefined;
+  /** That of the call that has started last. */
+  #turn = 0;
   readonly #meter: BatchMeter | undefined;
   readonly #patienceMs: number | undefined;
 
@@ -55,9 +55,8 @@ export class SlowReads {
   ): Promise<T> {
     const client = requester?.clientId() ?? '';
     const deadlineMs = sinceMs + (this.#patienceMs ?? SLOW_READ_LIMITS.waitMs);
-    if (this.#isBusy) await this.#wait(client, requester?.signal(), deadlineMs);
-    else this.#current = { client, turn: this.#current.turn };
-    this.#isBusy = true;
+    if (this.#running) await this.#wait(client, requester?.signal(), deadlineMs);
+    else this.#running = { client, turn: this.#turn };
     const started = performance.now();
     try {
       return await work();
@@ -86,16 +85,16 @@ export class SlowReads {
 
   /** Returns the turn after the client's last one; a client without any is next. */
   #turnOf(client: string, ofClient: readonly Waiting[]): number {
-    const last = ofClient.at(-1) ?? this.#current;
-    return last.client === client ? last.turn + 1 : this.#current.turn;
+    const last = ofClient.at(-1) ?? this.#running;
+    return last?.client === client ? last.turn + 1 : this.#turn;
   }
 
   #startNext(): void {
     let next: Waiting | undefined;
     for (const each of this.#waiting) if (!next || each.turn < next.turn) next = each;
-    // It stays busy until the call begins, so that no other one can come in between.
-    this.#isBusy = next !== undefined;
-    this.#current = next ?? { client: '', turn: this.#current.turn };
+    // At once, so that no other call can begin before it.
+    this.#running = next;
+    this.#turn = next?.turn ?? this.#turn;
     next?.start();
   }
 }
