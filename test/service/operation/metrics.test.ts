@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Metrics } from '../../../src/metrics/metrics.ts';
+import { metrics } from '../../../src/metrics/feature.ts';
+import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { needsFile } from '../../support/engine.ts';
 import {
   counted,
@@ -14,7 +15,7 @@ import {
   sampleOf,
 } from '../../support/exposition.ts';
 import { exchange, exchangeLast, openSocket } from '../../support/raw.ts';
-import { type Service, startService } from '../../support/service.ts';
+import { optionsFor, type Service, startService } from '../../support/service.ts';
 import { root } from '../../support/sources.ts';
 import { whileLocked } from '../../support/stored-data.ts';
 import { until } from '../../support/until.ts';
@@ -246,15 +247,13 @@ test('metrics: the process', async (t) => {
 });
 
 test('metrics: a removed key is left out, whatever other processes have counted', async () => {
-  const sources = {
-    keys: () => ['present'],
-    readings: () => ({}),
-  };
   const keys = ['removed', 'present'].map((label) => [label, [1, 0, 0, 0]] as const);
-  const metrics = new Metrics(sources, () => async () => ({ metrics: {}, keys }));
-  const { samples } =
-    parseExposition(await metrics.exposition()).get('notes_key_requests_total') ?? {};
-  metrics.close();
+  const share = () => async () => ({ metrics: {}, keys });
+  const { routes, close } = metrics([], optionsFor(), () => ['present'], share);
+  const [route] = routes?.({ baseUrl: '', problemBase: '' }, () => []) ?? [];
+  const { body } = (await route?.handle(EMPTY_CALL)) ?? {};
+  await close?.();
+  const { samples } = parseExposition(String(body)).get('notes_key_requests_total') ?? {};
   assert.deepEqual(
     samples?.map(({ labels }) => labels.key),
     ['present'],
