@@ -6,11 +6,11 @@ import type { Feature } from '../feature.ts';
 import { type Bases, basePath } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
-import { GUIDES, renderGuidesPage } from './guides.ts';
+import { renderGuidesPage } from './guides.ts';
 import { renderLanding } from './landing.ts';
-import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from './page.ts';
+import { PAGE_HEADERS, SECURITY_HEADERS } from './page.ts';
 import { problemRoutes } from './problems.ts';
-import { type Asset, createAssetServer, readAssets } from './static.ts';
+import { createAssetServer, readAssets } from './static.ts';
 import { withPagesForUnknown } from './unknown.ts';
 
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
@@ -20,14 +20,6 @@ const DRAWINGS = new URL('../docs/drawings.html', import.meta.url);
 
 /** The base URL in the contract and its examples, and the base of its problem types. */
 const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
-
-const FILE_NAMES = [
-  ...['page.css', 'docs.css', 'drawings.css', 'problems.css', 'guide.css'],
-  ...['operations.css', 'operation.css', 'swagger-ui.css'],
-  ...['initializer.js', 'adjustments.js', 'requests.js', 'samples.js', 'copy.js', 'key.js'],
-  ...['description.js', 'swagger-ui-bundle.js', 'favicon.svg'],
-];
-const GUIDE_NAMES = GUIDES.map(({ name }) => `${name}.html`);
 
 const REVALIDATE = ['cache-control', 'no-cache'];
 const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
@@ -39,8 +31,8 @@ const published = (name: string, value: unknown) => (name.startsWith('x-tool') ?
 const loadDocumentation = () =>
   Promise.all([
     readFile(CONTRACT, 'utf8').then((text) => JSON.stringify(JSON.parse(text, published))),
-    readAssets(FILES, FILE_NAMES, FILE_HEADERS),
-    readAssets(GUIDE_PAGES, GUIDE_NAMES, FILE_HEADERS),
+    readAssets(FILES, FILE_HEADERS),
+    readAssets(GUIDE_PAGES, FILE_HEADERS),
     readFile(DRAWINGS, 'utf8'),
   ]);
 
@@ -60,29 +52,29 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
 
   function routes(bases: Bases, all: () => readonly Route[]): Route[] {
     const contract = contractAt(text, bases);
-    const html = compress(renderDocsPage(contract, bases, requiresKey, drawings));
-    const servePage = createAssetServer(html, [...PAGE_HEADERS, ...REVALIDATE]);
-    const guidesHtml = compress(renderGuidesPage());
-    const serveGuides = createAssetServer(guidesHtml, [...PAGE_HEADERS, ...REVALIDATE]);
-    const json = ['content-type', 'application/json', ...REVALIDATE];
-    const serveContract = createAssetServer(compress(contract), json);
+    const { info } = JSON.parse(contract);
+    const pages = {
+      '/docs': serverOf(renderLanding(info, bases.baseUrl, requiresKey, drawings), PAGE_HEADERS),
+      '/docs/guides': serverOf(renderGuidesPage(), PAGE_HEADERS),
+      '/openapi.json': serverOf(contract, ['content-type', 'application/json']),
+    };
     const headers = ['location', `${basePath(bases)}/docs`];
 
     const own = [
       endpoint('GET', '/', () => ({ status: 307, headers })),
-      endpoint('GET', '/docs', ({ call }) => servePage(call.headers)),
+      ...Object.entries(pages).map(([path, serve]) =>
+        endpoint('GET', path, ({ call }) => serve(call.headers)),
+      ),
       endpoint<{ asset: string }>('GET', '/docs/{asset}', ({ parameters, call }) => {
         const serve = files.get(parameters.asset);
         if (!serve) throw new Problem('not-found', 'The documentation has no such file.');
         return serve(call.headers);
       }),
-      endpoint('GET', '/docs/guides', ({ call }) => serveGuides(call.headers)),
       endpoint<{ guide: string }>('GET', '/docs/guides/{guide}', ({ parameters, call }) => {
         const serve = guides.get(`${parameters.guide}.html`);
         if (!serve) throw new Problem('not-found', 'There is no such guide.');
         return serve(call.headers);
       }),
-      endpoint('GET', '/openapi.json', ({ call }) => serveContract(call.headers)),
       ...problemRoutes(bases.problemBase),
     ];
     return withPagesForUnknown(bases, own, all);
@@ -90,28 +82,7 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
   return { routes };
 }
 
-function renderDocsPage(
-  contract: string,
-  { baseUrl }: Bases,
-  requiresKey: boolean,
-  drawings: string,
-): string {
-  const { info } = JSON.parse(contract) as { info: { version: string; summary: string } };
-  return renderPage({
-    title: 'notes-server documentation',
-    root: '',
-    head: `<meta name="description" content="${escapeHtml(info.summary)}">
-<link rel="stylesheet" href="docs/docs.css">
-<link rel="stylesheet" href="docs/drawings.css">
-<link rel="stylesheet" href="docs/operations.css">
-<link rel="stylesheet" href="docs/operation.css">
-<script src="docs/initializer.js" type="module" async></script>
-`,
-    main: renderLanding(info.version, baseUrl, requiresKey, drawings),
-  });
-}
-
-function compress(text: string): Asset {
-  const bytes = Buffer.from(text);
-  return { identity: bytes, gzip: gzipSync(bytes) };
+function serverOf(text: string, headers: readonly string[]) {
+  const identity = Buffer.from(text);
+  return createAssetServer({ identity, gzip: gzipSync(identity) }, [...headers, ...REVALIDATE]);
 }

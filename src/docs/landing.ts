@@ -1,21 +1,21 @@
-// The content of /docs. It needs no script, except for the operations, which Swagger UI lists.
+// The page /docs. It needs no script, except for the operations, which Swagger UI lists.
 import { problems } from '../contract/generated.js';
 import type { ProblemSlug } from '../http/problem.ts';
 import { RESOURCE_NAMES } from '../relations.ts';
 import { renderGuideList } from './guides.ts';
-import { COPY_BUTTON, COPY_STATUS, escapeHtml } from './page.ts';
+import { COPY_BUTTON, COPY_STATUS, escapeHtml, renderPage } from './page.ts';
 import { SAMPLES } from './samples.ts';
 
-/** Returns the HTML of the content of /docs. `baseUrl` has no trailing slash. */
+/** Returns /docs as HTML; `info` is that of the contract. `baseUrl` has no trailing slash. */
 export function renderLanding(
-  version: string,
+  info: { readonly version: string; readonly summary: string },
   baseUrl: string,
   requiresKey: boolean,
   drawings: string,
 ): string {
   const [curl = '', ...samples] = renderFirstCalls(baseUrl, requiresKey);
   const hint = 'This service requires a key: replace <code>KEY</code> with yours.\n';
-  return `<h1>notes-server <span class="version">${escapeHtml(version)}</span></h1>
+  const main = `<h1>notes-server <span class="version">${escapeHtml(info.version)}</span></h1>
 <p class="lead">A service that stores ${RESOURCE_NAMES} for scripts and assistants, with a JSON
 API over HTTP. It validates input strictly, returns every text exactly as sent, and confirms a write
 only when it is on disk.</p>
@@ -54,6 +54,14 @@ ${drawings}
 a page that says what the problem means and what to do.</p>
 ${renderProblemList('')}
 </section>`;
+  const head = `<meta name="description" content="${escapeHtml(info.summary)}">
+<link rel="stylesheet" href="docs/docs.css">
+<link rel="stylesheet" href="docs/drawings.css">
+<link rel="stylesheet" href="docs/operations.css">
+<link rel="stylesheet" href="docs/operation.css">
+<script src="docs/initializer.js" type="module" async></script>
+`;
+  return renderPage({ title: 'notes-server documentation', root: '', head, main });
 }
 
 /** Returns links to all types as HTML. `root` is as for pages; `current` is the type shown. */

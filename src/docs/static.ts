@@ -1,6 +1,6 @@
 // Serves files from memory, so that no request reaches the file system.
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import { extname } from 'node:path';
 import { parseWeights } from '../accept.ts';
@@ -8,10 +8,7 @@ import { matchesWeakly, parseEntityTags } from '../http/body/entity-tags.ts';
 import type { Reply } from '../http/reply.ts';
 
 /** The bytes of a file, and the same compressed. */
-export interface Asset {
-  readonly identity: Buffer;
-  readonly gzip: Buffer;
-}
+type Asset = Readonly<Record<'identity' | 'gzip', Buffer>>;
 
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -42,15 +39,13 @@ export function createAssetServer({ identity, gzip }: Asset, headers: readonly s
   };
 }
 
-/** Resolves with the servers of files by name, which add `headers`; rejects if one is missing. */
-export async function readAssets(
-  folder: URL,
-  names: readonly string[],
-  headers: readonly string[],
-) {
+/** Resolves with the servers of the files in a folder, by name, which add `headers`. */
+export async function readAssets(folder: URL, headers: readonly string[]) {
   const read = (name: string) => readFile(new URL(name, folder));
-  const servers = names.map(async (name) => {
-    const [identity, gzip] = await Promise.all([read(name), read(`${name}.gz`)]);
+  const compressed = (await readdir(folder)).filter((name) => name.endsWith('.gz'));
+  const servers = compressed.map(async (packed) => {
+    const name = packed.slice(0, -'.gz'.length);
+    const [identity, gzip] = await Promise.all([read(name), read(packed)]);
     const all = ['content-type', TYPES[extname(name)] ?? '', ...headers];
     return [name, createAssetServer({ identity, gzip }, all)] as const;
   });
