@@ -4,7 +4,7 @@ import type { OperationTool } from '../contract/generated.js';
 import { reportUnknown, violationsOf } from '../contract/violations.ts';
 import { parseJson } from '../http/body/json.ts';
 import type { Violation } from '../http/problem.ts';
-import type { Members } from './protocol.ts';
+import type { Members } from '../resources/resource.ts';
 
 /** No number and no list of names for which a model sends a text needs a longer one. */
 const MAX_COERCED = 1_000;

@@ -5,10 +5,8 @@ import { type OperationTool, TOOL_HELP } from '../contract/generated.js';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
+import type { Members } from '../resources/resource.ts';
 import { readVersion } from '../version.ts';
-
-/** The members of an object that a client has sent. */
-export type Members = Readonly<Record<string, unknown>>;
 
 /** A tool. `call` resolves with a result and ids for the log; a Problem refuses the call. */
 export interface Tool {
@@ -44,7 +42,7 @@ const INVALID = 'The body must be one message of JSON-RPC 2.0, with an integer o
 const NO_STORE = ['cache-control', 'no-store'];
 
 /** An error of JSON-RPC, which HTTP sends with this status. */
-export class RpcError extends Error {
+class RpcError extends Error {
   readonly status: number;
   readonly error: object;
 

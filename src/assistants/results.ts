@@ -1,8 +1,8 @@
 // What a model gets to see of an answer: compact JSON, without what costs it much to read.
 import { TOOL_HELP } from '../contract/generated.js';
 import type { Reply } from '../http/reply.ts';
+import type { Members } from '../resources/resource.ts';
 import type { requestOf } from './arguments.ts';
-import type { Members } from './protocol.ts';
 
 /** Returns the text of the reply to a request; only one that reads shows the body of a note. */
 export function textOf(
@@ -17,7 +17,7 @@ export function textOf(
   if (Array.isArray(answer.items)) return JSON.stringify(pageOf(answer, answer.items));
   const { body: whole, etag = headers[headers.indexOf('etag') + 1], ...members } = answer;
   const { tags = sent.tags } = members;
-  const characters = lengthOf(`${whole}`);
+  const characters = [...`${whole}`].length;
   // A model need not escape the quotes of a tag, and who writes knows the text.
   const note = { ...members, tags, etag: `${etag}`.replaceAll('"', ''), characters };
   return JSON.stringify(method === 'GET' ? { ...note, ...cut(`${whole}`, offset) } : note);
@@ -33,22 +33,8 @@ function pageOf(page: Members, items: readonly Members[]): object {
 
 /** Returns the part of a body from code point `offset` on, and how to go on if more follow. */
 export function cut(body: string, offset: number, most = TOOL_HELP.characters): object {
-  const start = indexAfter(body, 0, offset);
-  const end = indexAfter(body, start, most);
-  if (end === body.length) return { body: body.slice(start) };
-  const remaining = lengthOf(body.slice(end));
-  return { body: body.slice(start, end), remaining, next_offset: offset + most };
-}
-
-/** Returns the index that is `count` code points after the index `start`. */
-function indexAfter(text: string, start: number, count: number): number {
-  let index = start;
-  for (let left = count; left > 0 && index < text.length; left -= 1)
-    index += (text.codePointAt(index) ?? 0) > 0xffff ? 2 : 1;
-  return index;
-}
-
-/** Returns the number of code points: each pair of surrogates has one that is high. */
-function lengthOf(text: string): number {
-  return text.replace(/[\ud800-\udbff]/g, '').length;
+  const rest = [...body].slice(offset);
+  const part = { body: rest.slice(0, most).join('') };
+  const remaining = rest.length - most;
+  return remaining > 0 ? { ...part, remaining, next_offset: offset + most } : part;
 }

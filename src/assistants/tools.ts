@@ -4,8 +4,9 @@ import type { OperationTool } from '../contract/generated.js';
 import { describeViolations } from '../contract/violations.ts';
 import type { Problem } from '../http/problem.ts';
 import type { Call, Route } from '../http/route.ts';
+import type { Members } from '../resources/resource.ts';
 import { requestOf } from './arguments.ts';
-import type { Members, Tool } from './protocol.ts';
+import type { Tool } from './protocol.ts';
 import { textOf } from './results.ts';
 
 /** Returns a tool that makes requests to some of `routes`. */
