@@ -1,34 +1,28 @@
 // The recipes of the guide to access, carried out one after the other on a service.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import { LAUNCHER } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { request } from '../support/http.ts';
 import { startProcesses } from '../support/processes.ts';
-import { guide } from './documents.ts';
+import { addressed, codeBlocks, guide, inShell } from './documents.ts';
 
 /** Runs a block of the guide in a shell. */
 async function run(block: string, cwd: string, env: Record<string, string>): Promise<string> {
-  const command = block
+  const command = addressed(block, env.URL ?? '')
     .replaceAll('bin/notes-server', `'${process.execPath}' '${LAUNCHER}'`)
-    .replaceAll('http://127.0.0.1:3000', env.URL ?? '')
     // The test must not expire.
     .replaceAll('2027-03-01', '2999-03-01')
     .replaceAll('curl ', 'curl -s ');
   const options = { cwd, env: { PATH: process.env.PATH, ...env } };
-  return (await promisify(execFile)('sh', ['-e', '-c', command], options)).stdout;
+  return (await inShell('sh', `set -e\n${command}`, options)).stdout;
 }
 
 test('access: the recipes of the guide work', async (t) => {
-  const blocks = [...guide('access').matchAll(/```(?:sh|console)\n([\s\S]*?)```/g)].map(
-    ([, block = '']) => block,
-  );
   const [start = '', reading = '', ask = '', adding = '', removing = '', finding = '', ...others] =
-    blocks;
+    codeBlocks(guide('access'), 'sh|console');
   assert.ok(finding && others.length === 0);
   const folder = temporaryFolder(t);
   const [create = '', serve = ''] = start.trim().split('\n');

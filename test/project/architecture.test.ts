@@ -13,6 +13,8 @@ import { closureOf, codeOf, root, sourceAt, sources } from '../support/sources.t
 /** Whether a module is the one through which a feature is reached. */
 const isDoor = (path: string) => path.endsWith('/feature.ts');
 
+const doors = sources.filter(({ path }) => isDoor(path)).map(({ room }) => room);
+
 /** The folders and modules directly below src/, from the top down. Imports never point up. */
 const LAYERS = [
   ['main', 'library', 'build'],
@@ -21,33 +23,15 @@ const LAYERS = [
   ['commands', 'processes'],
   ['open'],
   // The features.
-  sources.filter(({ path }) => isDoor(path)).map(({ room }) => room),
+  doors,
   ['feature'],
   ['contract', 'database-paths', 'list-extension', 'pages'],
   ['http', 'relations', 'storage'],
   ['accept', 'bounded-wait', 'resources', 'socket-path', 'suggestion', 'time', 'version'],
 ];
 
-/** The core, which everyone reads who changes the service. The other folders are features. */
+/** The core, which everyone reads who changes the service. */
 const CORE = ['contract', 'feature', 'http', 'records', 'resources', 'storage'];
-
-/** The modules beside the folders that are neither core nor feature. */
-const COMMON = [
-  ...[
-    'accept',
-    'app',
-    'bounded-wait',
-    'database-paths',
-    'library',
-    'list-extension',
-    'main',
-    'open',
-  ],
-  ...['pages', 'relations', 'socket-path', 'suggestion', 'time', 'version'],
-];
-
-/** What starts, runs and builds the service, and knows the features from above. */
-const ABOVE = ['build', 'cli', 'commands'];
 
 /** The modules that others import beside the doors. */
 const BESIDE_DOORS = [
@@ -72,7 +56,8 @@ const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 
 const layerOf = (room: string) => LAYERS.findIndex((rooms) => rooms.includes(room));
 const closureOfAll = (paths: readonly string[]) =>
   new Set(paths.flatMap((path) => [...closureOf(path)]));
-const isOfFeature = (path: string) => ![...CORE, ...COMMON, ...ABOVE].includes(sourceAt(path).room);
+const features = doors.filter((room) => !CORE.includes(room));
+const isOfFeature = (path: string) => features.includes(sourceAt(path).room);
 const isNode = (name: string) => name.startsWith('node:');
 
 /** The imports of modules, as `src/module imports module`, that break a rule. */

@@ -1,5 +1,7 @@
 // The documents of the project as text: the README and the guides.
+import { type ExecFileOptions, execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { GUIDES } from '../../src/docs/guides.ts';
 import { root } from '../support/sources.ts';
 
@@ -57,6 +59,27 @@ export function blocksIn(text: string): Block[] {
     const [, file] = /^(?:#!.*\n)?# (\/\S+)\n/.exec(code) ?? [];
     return next === undefined ? [{ heading, code, file }] : [];
   });
+}
+
+/** Returns the code of all blocks of a text in this language, a regular expression, in order. */
+export function codeBlocks(text: string, language: string): string[] {
+  const blocks = text.matchAll(new RegExp(`\`\`\`(?:${language})\\n([\\s\\S]*?)\`\`\``, 'g'));
+  return [...blocks].map(([, code = '']) => code);
+}
+
+/** Returns a text in which the address of the service is `url`. */
+export function addressed(text: string, url: string): string {
+  return text.replaceAll('http://127.0.0.1:3000', url);
+}
+
+/** Runs commands in a shell; resolves with what they print, and rejects if the last one fails. */
+export function inShell(
+  shell: string,
+  commands: string,
+  options: ExecFileOptions = {},
+  ...args: string[]
+) {
+  return promisify(execFile)(shell, ['-c', commands, ...args], { ...options, encoding: 'utf8' });
 }
 
 /** Returns what is written as code in a cell. */

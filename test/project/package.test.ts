@@ -11,34 +11,16 @@ import { temporaryFolder } from '../support/engine.ts';
 import { closureOf, root } from '../support/sources.ts';
 import { guide, sectionOf, textOf } from './documents.ts';
 
-interface Manifest {
-  readonly name: string;
-  readonly version: string;
-  readonly license: string;
-  readonly engines: { readonly node: string };
-  readonly bin: Readonly<Record<string, string>>;
-  readonly main: string;
-  readonly types: string;
-  readonly exports: Readonly<Record<string, unknown>>;
-  readonly publishConfig: Readonly<Record<string, unknown>>;
-  readonly dependencies: Readonly<Record<string, string>>;
-  readonly devDependencies: Readonly<Record<string, string>>;
-  readonly allowScripts: Readonly<Record<string, boolean>>;
-}
-
-interface Locked extends Partial<Manifest> {
-  readonly version: string;
-  readonly resolved?: string;
-  readonly integrity?: string;
-  readonly link?: boolean;
-  readonly hasInstallScript?: boolean;
-}
-
-const manifest: Manifest = JSON.parse(textOf('package.json'));
-const lock: Manifest & { packages: Record<string, Locked> } = JSON.parse(
-  textOf('package-lock.json'),
+const manifest = JSON.parse(textOf('package.json'));
+const lock = JSON.parse(textOf('package-lock.json'));
+/** The entries of the lock file by their path; that of the project itself has none. */
+const locked: [path: string, entry: Readonly<Record<string, string>>][] = Object.entries(
+  lock.packages,
 );
-const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
+const wanted: Readonly<Record<string, string>> = {
+  ...manifest.dependencies,
+  ...manifest.devDependencies,
+};
 
 test('build: removes the output of sources that are gone, and nothing else', async (t) => {
   const folder = temporaryFolder(t);
@@ -70,11 +52,10 @@ test('package: SECURITY.md names the dependencies at run time', () => {
 
 test('package: the lock file agrees with package.json', () => {
   const own = lock.packages[''];
-  assert.deepEqual([lock.name, lock.version], [manifest.name, manifest.version]);
-  const keys = ['name', 'version', 'license', 'engines', 'bin', 'dependencies', 'devDependencies'];
-  for (const key of keys as (keyof typeof manifest)[]) {
-    assert.deepEqual(own?.[key], manifest[key], key);
-  }
+  for (const { name, version } of [lock, own])
+    assert.deepEqual([name, version], [manifest.name, manifest.version]);
+  for (const key of ['license', 'engines', 'bin', 'dependencies', 'devDependencies'])
+    assert.deepEqual(own[key], manifest[key], key);
   for (const [name, version] of Object.entries(wanted)) {
     assert.equal(lock.packages[`node_modules/${name}`]?.version, version, name);
   }
@@ -88,19 +69,14 @@ test('package: the installed versions are those of the lock file', () => {
 
 test('package: the lock file has hashes and names no registry', () => {
   assert.doesNotMatch(textOf('package-lock.json'), /"resolved"/);
-  for (const [path, { integrity, link }] of Object.entries(lock.packages)) {
-    if (path !== '' && !link) assert.match(integrity ?? '', /^sha512-/, path);
-  }
+  for (const [path, { integrity = '', link }] of locked)
+    if (path !== '' && !link) assert.match(integrity, /^sha512-/, path);
 });
 
 test('package: only the install script of sqlite3 is allowed', () => {
-  const scripted = Object.entries(lock.packages).filter(
-    ([, { hasInstallScript }]) => hasInstallScript,
-  );
   // The script of the root is the build.
-  const names = scripted
-    .filter(([path]) => path !== '')
-    .map(([path]) => path.replace(/^.*node_modules\//, ''));
+  const scripted = locked.filter(([path, entry]) => path !== '' && entry.hasInstallScript);
+  const names = scripted.map(([path]) => path.replace(/^.*node_modules\//, ''));
   assert.deepEqual(Object.keys(manifest.allowScripts).sort(), names.sort());
   const allowed = Object.entries(manifest.allowScripts).filter(([, isAllowed]) => isAllowed);
   assert.deepEqual(allowed, [['sqlite3', true]]);

@@ -24,7 +24,18 @@ import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { root, sourceAt } from '../support/sources.ts';
 import { until } from '../support/until.ts';
-import { codeIn, DOCUMENTS, guide, proseOf, sectionOf, tablesIn, textOf } from './documents.ts';
+import {
+  addressed,
+  codeBlocks,
+  codeIn,
+  DOCUMENTS,
+  guide,
+  inShell,
+  proseOf,
+  sectionOf,
+  tablesIn,
+  textOf,
+} from './documents.ts';
 
 const MAX_README_BYTES = 12_288;
 
@@ -57,17 +68,13 @@ for (const [name, text] of [
 ] as const) {
   test(`${name}: the commands of the tour print what it shows`, async (t) => {
     const service = await startService(t);
-    const steps = [...text.matchAll(/```console\n([\s\S]*?)```/g)]
-      .flatMap(([, block = '']) => block.split(/^\$ /m).slice(1))
+    const steps = codeBlocks(addressed(text, service.url), 'console')
+      .flatMap((block) => block.split(/^\$ /m).slice(1))
       .map((step) => step.trimEnd().split('\n'));
     assert.ok(steps.length > 0);
     for (const [command = '', ...shown] of steps) {
-      const here = (text: string) => text.replaceAll('http://127.0.0.1:3000', service.url);
-      const { stdout } = await promisify(execFile)('sh', [
-        '-c',
-        here(command.replace('curl ', 'curl -s ')),
-      ]);
-      assert.equal(stdout.trim(), here(shown.join('\n')), command);
+      const { stdout } = await inShell('sh', command.replace('curl ', 'curl -s '));
+      assert.equal(stdout.trim(), shown.join('\n'), command);
     }
   });
 }
@@ -98,11 +105,9 @@ for (const [language, [command, option, printed]] of Object.entries(PROGRAMS)) {
       ['Bread', 'Flour'],
     ])
       await request('POST', '/notes', { json: { title, body } });
-    const [, program = ''] =
-      new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(guide('finding-notes')) ?? [];
-    const here = program.replaceAll('http://127.0.0.1:3000', url);
+    const [program = ''] = codeBlocks(addressed(guide('finding-notes'), url), language);
     const cwd = temporaryFolder(t);
-    const { stdout } = await promisify(execFile)(command, [option, here], { cwd });
+    const { stdout } = await promisify(execFile)(command, [option, program], { cwd });
     assert.match(stdout, new RegExp(printed));
   });
 }
@@ -113,13 +118,10 @@ test('safe writes: the commands of the guide work', async (t) => {
   await request('POST', '/notes', { json: { title: 'a', body: 'b' } });
   const cwd = temporaryFolder(t);
   writeFileSync(join(cwd, 'notes.json'), '[{"title":"c","body":"d"},{"title":"e","body":"f"}]');
-  const blocks = [...guide('safe-writes').matchAll(/```sh\n([\s\S]*?)```/g)];
+  const blocks = codeBlocks(addressed(guide('safe-writes'), url), 'sh');
   assert.equal(blocks.length, 7);
-  for (const [, block = ''] of blocks) {
-    const here = block.replaceAll('http://127.0.0.1:3000', url);
-    const commands = here.replaceAll('curl ', 'curl --fail ');
-    await promisify(execFile)('sh', ['-e', '-c', commands], { cwd });
-  }
+  for (const block of blocks)
+    await inShell('sh', `set -e\n${block.replaceAll('curl ', 'curl --fail ')}`, { cwd });
   const { items } = (await request('GET', '/notes')).json as { items: { title: string }[] };
   assert.deepEqual(
     items.map(({ title }) => title),
@@ -132,11 +134,10 @@ test('safe writes: the commands of the guide work', async (t) => {
 test('following changes: the commands of the guide work', async (t) => {
   if (spawnSync('jq', ['--version']).status !== 0) return skipLoudly(t, 'there is no jq here');
   const { url } = await startService(t);
-  const blocks = [...guide('following-changes').matchAll(/```sh\n([\s\S]*?)```/g)];
-  const commands = blocks.map(([, block = '']) => block).filter((block) => !block.startsWith('#!'));
+  const blocks = codeBlocks(addressed(guide('following-changes'), url), 'sh');
+  const commands = blocks.filter((block) => !block.startsWith('#!'));
   assert.equal(commands.length, 3);
-  const text = commands.join('\n').replaceAll('http://127.0.0.1:3000', url);
-  const args = ['-e', '-c', text.replaceAll('curl ', 'curl --fail ')];
+  const args = ['-e', '-c', commands.join('\n').replaceAll('curl ', 'curl --fail ')];
   const running = spawn('sh', args, { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
   let printed = '';
   running.stdout.setEncoding('utf8').on('data', (part) => {
@@ -325,10 +326,8 @@ test('backups: the export is imported and exported unchanged', async (t) => {
 test('backups: the commands of an export over HTTP work', async (t) => {
   const { url, request } = await startService(t);
   await request('POST', '/notes', { json: { title: 'a', body: 'b' } });
-  const [, commands = ''] =
-    /```sh\n([\s\S]*?)```/.exec(sectionOf(guide('backups'), '`GET /export`')) ?? [];
-  const cwd = temporaryFolder(t);
-  const args = ['-e', '-c', commands.replaceAll('http://127.0.0.1:3000', url)];
-  const { stdout } = await promisify(execFile)('sh', args, { cwd });
+  const section = addressed(sectionOf(guide('backups'), '`GET /export`'), url);
+  const [commands = ''] = codeBlocks(section, 'sh');
+  const { stdout } = await inShell('sh', `set -e\n${commands}`, { cwd: temporaryFolder(t) });
   assert.equal(stdout, '{"type":"end","records":1}\n');
 });

@@ -1,19 +1,19 @@
 // The guide to scripting: its tables hold, and its scripts work.
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { promisify } from 'node:util';
 import { LAUNCHER } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
-import { codeIn, guide, sectionOf, tablesIn } from './documents.ts';
+import { addressed, codeBlocks, codeIn, guide, inShell, sectionOf, tablesIn } from './documents.ts';
 
 const service = await startService({ after });
 const { url } = service;
-const text = guide('scripting');
+const TEXT = guide('scripting');
+const text = addressed(TEXT, url);
 
 async function post(body: string, query = '', type = 'text/markdown') {
   const parts = { body, headers: { 'content-type': type } };
@@ -49,8 +49,7 @@ test('scripting: the table of what clients accept holds', async () => {
 
 for (const shell of ['sh', 'bash']) {
   test(`scripting: the script edits a note in ${shell}, and only its last version`, async (t) => {
-    const [, block = ''] =
-      /```sh\n([\s\S]*?)```/.exec(sectionOf(text, 'Edit a note in your editor')) ?? [];
+    const [block = ''] = codeBlocks(sectionOf(text, 'Edit a note in your editor'), 'sh');
     assert.equal(block.trim().split('\n').length, 4);
     const folder = temporaryFolder(t);
     const editor = join(folder, 'editor');
@@ -59,8 +58,7 @@ for (const shell of ['sh', 'bash']) {
       writeFileSync(editor, `#!/bin/sh\n${commands}`);
       chmodSync(editor, 0o755);
       const env = { PATH: process.env.PATH, HOME: folder, EDITOR: editor, TMPDIR: folder };
-      const script = block.replaceAll('http://127.0.0.1:3000', url);
-      return promisify(execFile)(shell, ['-c', script, 'edit-note', String(at)], { env });
+      return inShell(shell, block, { env }, 'edit-note', String(at));
     };
     const read = async () => (await service.request('GET', `/notes/${id}`)).json;
     await edit('echo " milk" >>"$1"');
@@ -80,12 +78,10 @@ for (const shell of ['sh', 'bash']) {
 }
 
 test('scripting: the script keeps a log in the note of the month', async (t) => {
-  const [, block = ''] = /```sh\n([^`]*)```/.exec(sectionOf(text, 'Keep a log')) ?? [];
-  const script = block.replace('http://127.0.0.1:3000', url);
+  const [script = ''] = codeBlocks(sectionOf(text, 'Keep a log'), 'sh');
+  const env = { PATH: process.env.PATH, HOME: temporaryFolder(t) };
   const append = (shell: string, line: string, commands = script) =>
-    promisify(execFile)(shell, ['-c', commands, 'log-line', line], {
-      env: { PATH: process.env.PATH, HOME: temporaryFolder(t) },
-    });
+    inShell(shell, commands, { env }, 'log-line', line);
   await append('sh', '312 files');
   await append('bash', '315\\n%s');
   const { items } = (await service.request('GET', '/notes?named=true&include=name')).json;
@@ -108,13 +104,11 @@ for (const shell of ['sh', 'bash']) {
     };
     for (const [name, body] of Object.entries(files)) writeFileSync(join(cwd, name), body);
     writeFileSync(join(cwd, 'empty.md'), '');
-    const section = sectionOf(text, 'Send a folder of Markdown files');
-    const [, loop = ''] = /```sh\n([\s\S]*?)```/.exec(section) ?? [];
+    const [loop = ''] = codeBlocks(sectionOf(TEXT, 'Send a folder of Markdown files'), 'sh');
     const { request, ...own } = await startService(t);
-    const script = loop.replace('http://127.0.0.1:3000', own.url);
     const options = { cwd, env: { PATH: process.env.PATH, HOME: cwd } };
     for (const _ of [1, 2]) {
-      const { stdout, stderr } = await promisify(execFile)(shell, ['-c', script], options);
+      const { stdout, stderr } = await inShell(shell, addressed(loop, own.url), options);
       assert.equal(stdout, '');
       assert.match(stderr, /error: 422\nNot sent: empty\.md\n.*"body must not be .*\n$/);
     }
@@ -136,19 +130,15 @@ test('scripting: the commands back up the notes with a key of ~/.netrc', async (
   const guarded = await startService(t, { apiKeysFile: keys });
   const headers = { 'x-api-key': 'w' };
   await guarded.request('POST', '/notes', { headers, json: { title: 'a', body: 'b' } });
-  const section = sectionOf(text, 'Back up from another machine');
-  const [, netrc = ''] = /```text\n([^`]*)```/.exec(section) ?? [];
+  const section = addressed(sectionOf(TEXT, 'Back up from another machine'), guarded.url);
+  const [netrc = ''] = codeBlocks(section, 'text');
   writeFileSync(join(cwd, '.netrc'), netrc.replace('KEY', 'r'));
-  const [save = '', restore = ''] = [...section.matchAll(/```sh\n([^`]*)```/g)].map(
-    ([, block = '']) =>
-      block
-        .replace('http://127.0.0.1:3000', guarded.url)
-        .replace('bin/notes-server', `'${process.execPath}' '${LAUNCHER}'`),
-  );
+  const program = `'${process.execPath}' '${LAUNCHER}'`;
+  const [save = '', restore = ''] = codeBlocks(section.replace('bin/notes-server', program), 'sh');
   const options = { cwd, env: { PATH: process.env.PATH, HOME: cwd } };
-  const { stdout } = await promisify(execFile)('sh', ['-ec', save + restore], options);
+  const { stdout } = await inShell('sh', `set -e\n${save}${restore}`, options);
   writeFileSync(join(cwd, '.curlrc'), 'netrc\n');
-  await promisify(execFile)('sh', ['-ec', save.replace('-n ', '')], options);
+  await inShell('sh', `set -e\n${save.replace('-n ', '')}`, options);
   assert.match(stdout, /^{"type":"end","records":1}\n/);
   const copy = await startService(t, { db: join(cwd, 'restored.db') });
   assert.equal((await copy.request('GET', '/notes/1')).json.body, 'b');

@@ -1,21 +1,20 @@
 // The recipes of the guide to scripting that bring notes from other programs, run on samples of the
 // formats of these programs.
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { cpSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { temporaryFolder } from '../support/engine.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { root } from '../support/sources.ts';
-import { guide, sectionOf, textOf } from './documents.ts';
+import { addressed, codeBlocks, guide, inShell, sectionOf, textOf } from './documents.ts';
 
 const section = sectionOf(guide('scripting'), 'Bring notes from other programs');
-const blocks = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+const blocks = codeBlocks(section, 'sh');
 const recipeOf = (name: string) =>
   blocks.find((block) => block.endsWith(`>${name}.jsonl\n`)) ?? assert.fail(name);
 const hasJq = !spawnSync('jq', ['--version']).error;
@@ -105,10 +104,7 @@ function shellIn(t: TestContext, shell: 'sh' | 'bash', env: Record<string, strin
   const script = (blocks[0] ?? '').replace('/bin/sh', `/usr/bin/env ${shell}`);
   writeFileSync(join(cwd, 'send-notes'), script, { mode: 0o755 });
   const options = { cwd, env: { PATH: process.env.PATH, HOME: cwd, ...env } };
-  return {
-    cwd,
-    run: (commands: string) => promisify(execFile)(shell, ['-c', commands], options),
-  };
+  return { cwd, run: (commands: string) => inShell(shell, commands, options) };
 }
 
 /** Serves the pages of the sample of memos. */
@@ -134,7 +130,7 @@ for (const [name, { from, to, notes, left }] of Object.entries(FORMATS)) {
     const recipe = recipeOf(name);
     const memos = name === 'memos' ? await startMemos(t) : '';
     assert.equal((await run(recipe.replace('https://memos.example.com', memos))).stderr, '');
-    const send = (blocks[1] ?? '').replace('http://127.0.0.1:3000', url).replace('keep', name);
+    const send = addressed(blocks[1] ?? '', url).replace('keep', name);
     const { stdout, stderr } = await run(send);
     assert.equal(stdout, `${notes.length} notes stored\n`);
     assert.equal(stderr, left.map((why) => `["DEBUG:","left out, ${why}"]\n`).join(''));

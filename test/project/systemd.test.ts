@@ -5,17 +5,15 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { OPTIONS } from '../../src/cli/option-table.ts';
 import { unknownVariables } from '../../src/cli/options.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { LAUNCHER } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { skipLoudly } from '../support/skip.ts';
-import { guide, proseOf } from './documents.ts';
+import { codeBlocks, guide, proseOf } from './documents.ts';
 
 const deployment = guide('deployment');
-const unit =
-  /```ini\n(\[Unit\][\s\S]*?)```/.exec(deployment)?.[1] ?? assert.fail('the guide has no unit');
+const [unit = '', dropIn = ''] = codeBlocks(deployment, 'ini');
 
 /** All values of a setting. */
 const valuesOf = (name: string) =>
@@ -39,13 +37,10 @@ function analyze(t: TestContext, ...args: string[]) {
 }
 
 test('systemd: the variables are options, and keys are passed on', () => {
-  const names = Object.values(OPTIONS).map(
-    ({ flag }) => `NOTES_${flag.replaceAll('-', '_').toUpperCase()}`,
-  );
   const variables = valuesOf('Environment').flatMap((value) =>
     value.split(' ').map((each) => each.split('=')),
   );
-  for (const [name = ''] of variables) assert.ok(names.includes(name), name);
+  assert.deepEqual(unknownVariables(Object.fromEntries(variables)), []);
   const [[, keys = ''] = []] = variables.filter(([name]) => name === 'NOTES_API_KEYS_FILE');
   assert.equal(keys, `%d/${valuesOf('LoadCredential')[0]?.split(':')[0]}`);
   const [[, db = ''] = []] = variables.filter(([name]) => name === 'NOTES_DB');
@@ -53,7 +48,6 @@ test('systemd: the variables are options, and keys are passed on', () => {
 });
 
 test('systemd: the variables of the drop-in for a proxy are options', () => {
-  const [, dropIn = ''] = /```ini\n(\[Service\][\s\S]*?)```/.exec(deployment) ?? [];
   const names = [...dropIn.matchAll(/\b(NOTES_\w+)=/g)].map(([, name = '']) => name);
   assert.ok(names.includes('NOTES_SOCKET'));
   assert.deepEqual(unknownVariables(Object.fromEntries(names.map((name) => [name, '1']))), []);
