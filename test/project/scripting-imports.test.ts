@@ -23,6 +23,10 @@ const SAMPLES = 'test/project/samples';
 /** A note as the service lists it. */
 type Stored = Record<'title' | 'body' | 'created_at' | 'updated_at', string> & { tags: string[] };
 
+const NEW_YEAR = '2020-01-01T00:00:00.000Z';
+const MAY = '2021-05-01T16:40:00.000Z';
+const later = (time: string) => `2021-05-02T${time}Z`;
+
 /** Where each program has its file, and the notes that its sample has. */
 const FORMATS: Record<string, { from: string; to: string; notes: unknown[][]; left: string[] }> = {
   keep: {
@@ -30,15 +34,9 @@ const FORMATS: Record<string, { from: string; to: string; notes: unknown[][]; le
     to: 'Takeout/Keep',
     left: ['without text: 2020-01-01T00:00:00Z'],
     notes: [
-      ['Camping', '- [x] tent\n- [ ] \n- [ ] lamp', ['home'], '2020-01-01T00:00:00.000Z'],
-      [
-        'Milk',
-        'Oat milk\n"2 l" \\ 東京 😀',
-        ['errands', 'home'],
-        '2021-05-01T16:40:00.000Z',
-        '2021-05-02T09:00:00.000Z',
-      ],
-      ['Call Ann', '\n## Call Ann\nabout the garden', [], '2020-01-01T00:00:00.000Z'],
+      ['Camping', '- [x] tent\n- [ ] \n- [ ] lamp', ['home'], NEW_YEAR],
+      ['Milk', 'Oat milk\n"2 l" \\ 東京 😀', ['errands', 'home'], MAY, later('09:00:00.000')],
+      ['Call Ann', '\n## Call Ann\nabout the garden', [], NEW_YEAR],
       ['Buy stamps', 'Buy stamps', [], '2020-01-01T00:00:01.000Z'],
     ],
   },
@@ -47,15 +45,9 @@ const FORMATS: Record<string, { from: string; to: string; notes: unknown[][]; le
     to: 'source/notes.json',
     left: ['without text: 2021-05-01T16:40:00.000Z'],
     notes: [
-      [
-        'Milk',
-        'Oat milk\n',
-        ['errands', 'home'],
-        '2021-05-01T16:40:00.000Z',
-        '2021-05-02T08:00:00.500Z',
-      ],
-      ['Only a title', 'Only a title', [], '2021-05-01T16:40:00.000Z'],
-      ['Late', ' \nLate\nbegin\\n', [], '2021-05-01T16:40:00.000Z'],
+      ['Milk', 'Oat milk\n', ['errands', 'home'], MAY, later('08:00:00.500')],
+      ['Only a title', 'Only a title', [], MAY],
+      ['Late', ' \nLate\nbegin\\n', [], MAY],
     ],
   },
   'standard-notes': {
@@ -63,21 +55,12 @@ const FORMATS: Record<string, { from: string; to: string; notes: unknown[][]; le
     to: 'Standard Notes Backup and Import File.txt',
     left: ['without text: 2021-05-01T16:40:00.000Z'],
     notes: [
+      ['Milk', 'Oat milk', ['errands', 'home.garden'], MAY, later('08:00:00.000')],
       [
-        'Milk',
-        'Oat milk',
-        ['errands', 'home.garden'],
-        '2021-05-01T16:40:00.000Z',
-        '2021-05-02T08:00:00.000Z',
+        ...['Dear diary,', 'Dear diary,\nrain.', ['home.garden']],
+        ...['2021-05-01T16:40:00.123Z', '2021-05-03T08:00:00.123Z'],
       ],
-      [
-        'Dear diary,',
-        'Dear diary,\nrain.',
-        ['home.garden'],
-        '2021-05-01T16:40:00.123Z',
-        '2021-05-03T08:00:00.123Z',
-      ],
-      ['Plan', 'Plan', [], '2021-05-01T16:40:00.000Z'],
+      ['Plan', 'Plan', [], MAY],
     ],
   },
   memos: {
@@ -85,15 +68,9 @@ const FORMATS: Record<string, { from: string; to: string; notes: unknown[][]; le
     to: 'memos.json',
     left: ['without text: 2021-05-01T16:40:00Z'],
     notes: [
-      [
-        'Milk',
-        '# Milk\n\nOat milk #errands',
-        ['errands'],
-        '2021-05-01T16:40:00.000Z',
-        '2021-05-02T08:00:00.123Z',
-      ],
+      ['Milk', '# Milk\n\nOat milk #errands', ['errands'], MAY, later('08:00:00.123')],
       ['Rain\\t again', 'Rain\\t again', [], '2021-05-01T16:40:00.500Z'],
-      ['Sun', 'Sun', [], '2021-05-01T16:40:00.000Z'],
+      ['Sun', 'Sun', [], MAY],
     ],
   },
 };
