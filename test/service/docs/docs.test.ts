@@ -76,8 +76,11 @@ test('docs: the security policy allows only this server', async () => {
   }
 });
 
-test('docs: unknown files and problem types are 404', async () => {
+test('docs: unknown files, guides and problem types are 404', async () => {
   for (const path of [
+    ...['Options', 'options.md', 'options.html', '__proto__', '..%2fpage.css', ''].map(
+      (name) => `/docs/guides/${name}`,
+    ),
     ...['/docs/nothing.js', '/docs/', '/docs/page.css/', '/docs/PAGE.CSS', '/docs/page.css.br'],
     ...['/docs/../options.js', '/docs/..%2f..%2foptions.js', '/docs/%2e%2e', '/docs/page.css%00'],
     ...['/docs/__proto__', '/docs/constructor', '/openapi.json/'],

@@ -217,19 +217,6 @@ function linksInCode(): URL[] {
   return found.map((link) => new URL(link, service.url));
 }
 
-test('guides: an unknown one is 404', async () => {
-  const names = 'nothing Options options.md options.html options/ __proto__ ..%2fpage.css'.split(
-    ' ',
-  );
-  for (const path of ['', ...names]) {
-    const { status, json } = await service.request('GET', `/docs/guides/${path}`);
-    assert.equal(status, 404, path);
-    assert.ok(json.type.endsWith('/problems/not-found'), path);
-  }
-  const { json } = await service.request('GET', '/docs/guides/nothing');
-  assert.equal(json.detail, 'There is no such guide.');
-});
-
 test('guides: the build escapes raw HTML, links guides and drops links to other files', () => {
   const page = renderGuide(
     { name: 'options', title: 'Options', description: '"<i>"' },
