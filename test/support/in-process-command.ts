@@ -9,6 +9,8 @@ export interface InProcessParts {
   readonly input?: string | Buffer | AsyncIterable<Buffer>;
   /** Called with each line of progress. If it throws, the command breaks off at that place. */
   readonly onProgress?: (line: string) => void;
+  /** Called with each part of its standard output, which waits for it. */
+  readonly onOutput?: (text: string) => Promise<void> | void;
 }
 
 /** What a command wrote. */
@@ -24,7 +26,7 @@ export async function runInProcess(
   args: readonly string[],
   parts: InProcessParts = {},
 ): Promise<CommandOutput> {
-  const { env = {}, input = '', onProgress = () => {} } = parts;
+  const { env = {}, input = '', onProgress = () => {}, onOutput } = parts;
   const command = parseCommand(args, env);
   assert.ok(command.kind === 'run', `${args} cannot run inside the test`);
   let output = '';
@@ -39,6 +41,7 @@ export async function runInProcess(
   const { lines } = await command.run(command.input, {
     input: chunksOf(input),
     async write(text) {
+      await onOutput?.(text);
       output += text;
     },
     screen: () => screen,

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { notes } from '../../../src/resources/notes.ts';
+import { REMEDY } from '../../../src/rqlite/batches.ts';
 import { assertRefused, runCommand } from '../../support/command.ts';
 import { clusterAddress } from '../../support/engine.ts';
 import { openCluster } from '../../support/engines.ts';
@@ -53,9 +54,8 @@ test('check: names a node that has missed writes, and the records', async (t) =>
   await table.create(['e', 'f']);
   standIn.fillDisk(2);
   await table.replace(1, ['g', 'h']);
-  const remedy = 'empty a node that has missed writes, and let it join again when it has room';
   assert.deepEqual(await faults(), [
-    `node 2 has missed writes: ${remedy}`,
+    `node 2 has missed writes: ${REMEDY}`,
     'node 2 differs in note 1',
     'node 2 differs in note 3',
     'node 2 differs in note_version 1',
@@ -70,8 +70,7 @@ test('check: trusts the node with most writes, not the first or most of them', a
   standIn.fillDisk(0);
   standIn.fillDisk(1);
   await table.create(['e', 'f']).catch(() => {});
-  const remedy = 'empty a node that has missed writes, and let it join again when it has room';
-  const missed = [0, 1].map((node) => `node ${node} has missed writes: ${remedy}`);
+  const missed = [0, 1].map((node) => `node ${node} has missed writes: ${REMEDY}`);
   const differs = [0, 1].map((node) => `node ${node} differs in note 3`);
   assert.deepEqual(await faults(), [...missed, ...differs]);
   standIn.silence(1);
@@ -97,32 +96,23 @@ test('check: names all nodes if it cannot tell which are right', async (t) => {
 
 test('check: names records that another program has changed on one node', async (t) => {
   const { standIn, faults } = await start(t);
-  for (const id of [2, -5, 99])
-    await standIn.change(
-      1,
-      `INSERT OR REPLACE INTO notes (id, title, body) VALUES (${id}, '', '')`,
-    );
-  assert.deepEqual(
-    await faults(),
-    [2, -5, 99].map((id) => `node 1 differs in note ${id}`),
-  );
+  const ids = [2, -5, 99];
+  for (const id of ids)
+    await standIn.change(1, `REPLACE INTO notes (id, title, body) VALUES (${id}, '', '')`);
+  const changed = ids.map((id) => `node 1 differs in note ${id}`);
+  assert.deepEqual(await faults(), changed);
   await standIn.change(1, 'DELETE FROM notes');
-  assert.deepEqual(
-    await faults(),
-    ['note 1', 'note 2', ...[-5, 1, 2, 99].map((id) => `deleted_note ${id}`)].map(
-      (record) => `node 1 differs in ${record}`,
-    ),
-  );
+  const deleted = [-5, 1, 2, 99].map((id) => `deleted_note ${id}`);
+  const lost = ['note 1', 'note 2', ...deleted].map((record) => `node 1 differs in ${record}`);
+  assert.deepEqual(await faults(), lost);
 });
 
 test('check: names a node without an answer', async (t) => {
   const { standIn, faults } = await start(t);
   limitCluster(t, { nodeMs: 100, comparisonMs: 1_000, maxPauseMs: 20 });
   for (const node of [1, 2]) standIn.silence(node);
-  assert.deepEqual(
-    await faults(),
-    [1, 2].map((node) => `node ${node} does not answer, is far behind, or has no room`),
-  );
+  const silent = 'does not answer, is far behind, or has no room';
+  assert.deepEqual(await faults(), [`node 1 ${silent}`, `node 2 ${silent}`]);
 });
 
 test('check: refuses a cluster without data, and a repair', async (t) => {

@@ -107,7 +107,6 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
     `line 2: its type must be ${RELATIONS.map(typeOf).join(', ')} or end`,
   ],
   'a blank title': [changed('"c"', '" "'), 'line 3: title must not be blank.'],
-  'a title that is no text': [changed('"a"', '{"toString":1}'), 'line 2: title must be a string.'],
   'half a character': [
     changed('"d"', '"\\ud800"'),
     'line 3: body must be valid Unicode, without lone surrogates.',
@@ -224,10 +223,8 @@ test('import: only into an empty database that nobody uses', async (t) => {
   await assert.rejects(imported(db, WHOLE), used);
   assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
   await service.close();
-  const before = await exported(db);
   const refusal = /^DatabaseUnusable: cannot import the input: the database is not empty: import /;
   await assert.rejects(imported(db, WHOLE), refusal);
-  assert.equal(await exported(db), before);
   await startService(t, { db });
 });
 
@@ -292,11 +289,13 @@ test('import: ids up to 2 ** 52', async (t) => {
 
 test('import: no database is made without an export', async (t) => {
   const db = newFile(t);
-  const missing = runInProcess(['import', join(temporaryFolder(t), 'missing'), '--db', db]);
-  await assert.rejects(missing, /cannot import \S+: ENOENT: no such file or directory/);
-  await assert.rejects(imported(db, ''), /it is empty$/);
-  await assert.rejects(imported(db, '{"type":"note"}\n'), /it is not an export of notes-server$/);
-  await assert.rejects(runInProcess(['import', dirname(db), '--db', db]), /: EISDIR: /);
+  for (const [file, reason] of [
+    [`${db}.jsonl`, /cannot import \S+: ENOENT: no such file or directory/],
+    [dirname(db), /: EISDIR: /],
+    ['/dev/null', /it is empty$/],
+    [LAUNCHER, /line 1: it is not valid JSON/],
+  ] as const)
+    await assert.rejects(runInProcess(['import', file, '--db', db]), reason);
   assert.deepEqual(readdirSync(dirname(db)), []);
 });
 

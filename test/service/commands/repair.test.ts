@@ -47,13 +47,10 @@ function indexedFile(t: TestContext): string {
 /** Returns the rows of all tables, but for counters and indexes. */
 async function restOf(t: TestContext, path: string): Promise<unknown> {
   const database = await openDatabase(t, path);
-  const tables = await rows(
-    database,
-    `SELECT name, sql FROM sqlite_schema
-     WHERE type = 'table' AND name NOT GLOB 'note_words*' ORDER BY name`,
-  );
-  const kept = tables.filter(({ name }) => !COUNTERS.includes(String(name)));
-  const content = kept.map(async ({ name }) => rows(database, `SELECT * FROM ${name}`));
+  const sql = `SELECT name, sql FROM sqlite_schema
+    WHERE type = 'table' AND name NOT GLOB 'note_words*' ORDER BY name`;
+  const kept = (await rows(database, sql)).filter(({ name }) => !COUNTERS.includes(String(name)));
+  const content = kept.map(({ name }) => rows(database, `SELECT * FROM ${name}`));
   const all = [kept, await Promise.all(content)];
   await database.close();
   return all;

@@ -59,24 +59,6 @@ async function requestLarge(server: BareServer, behind = '', outcomes = 1) {
   return socket;
 }
 
-test('stop: requests in flight finish, new connections are refused', SOON, async (t) => {
-  const { server, gate, waiting } = await startGated(t);
-  const conversations = [
-    await converse(server, requestText('GET /slow')),
-    await converse(server, requestText('GET /slow')),
-  ];
-  await until(() => waiting() === 2);
-  const closed = server.close();
-  await refusal(server);
-  gate.open();
-  for (const conversation of conversations) {
-    const { body, headers } = await conversation.answer();
-    assert.deepEqual([body, headers.connection], ['slow', 'close']);
-    await conversation.closed();
-  }
-  await closed;
-});
-
 test('stop: pipelined requests are all answered', SOON, async (t) => {
   const { server, gate, waiting } = await startGated(t);
   const { rest } = await converse(
@@ -85,12 +67,10 @@ test('stop: pipelined requests are all answered', SOON, async (t) => {
   );
   await until(() => waiting() === 1);
   const closed = server.close();
+  await refusal(server);
   gate.open();
   const answers = await rest();
-  assert.deepEqual(
-    answers.map(({ body }) => body),
-    ['slow', 'quick', 'slow'],
-  );
+  assert.equal(answers.map(({ body }) => body).join(), 'slow,quick,slow');
   assert.equal(answers.at(-1)?.headers.connection, 'close');
   await closed;
 });

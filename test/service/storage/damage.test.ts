@@ -68,29 +68,25 @@ async function assertOthersServed(service: Service): Promise<void> {
 for (const byte of [0xff, 0x00]) {
   const name = `damage: a page overwritten with 0x${byte.toString(16)}`;
 
-  test(`${name} costs only its records`, async (t) => {
-    const path = copyNotes(t);
-    damagePage(path, byte);
-    const service = await startService(t, { db: path });
-    for (const answer of await faulty(service)) assertUnavailable(answer);
-    await assertOthersServed(service);
-    assert.notDeepEqual(await checkFile(path), []);
-  });
-
-  test(`${name}, then restored`, async (t) => {
+  test(`${name} costs only its records, until it is restored`, async (t) => {
     const path = copyNotes(t);
     const service = await startService(t, { db: path });
     await assertOthersServed(service);
     const restore = damagePage(path, byte);
     for (const answer of await faulty(service)) assertUnavailable(answer);
     await assertOthersServed(service);
+    await service.close();
+    assert.notDeepEqual(await checkFile(path), []);
 
+    const next = await startService(t, { db: path });
+    for (const answer of await faulty(next)) assertUnavailable(answer);
+    await assertOthersServed(next);
     restore();
-    const { items } = (await service.request('GET', '/notes?offset=490')).json;
-    const { title } = (await service.request('GET', '/notes/500')).json;
+    const { items } = (await next.request('GET', '/notes?offset=490')).json;
+    const { title } = (await next.request('GET', '/notes/500')).json;
     assert.deepEqual([items[9].title, title], ['note 500!', 'note 500!']);
-    assert.equal((await service.request('PUT', '/notes/500', { json: NOTE })).status, 200);
-    assert.equal((await service.request('DELETE', '/notes/500')).status, 204);
+    assert.equal((await next.request('PUT', '/notes/500', { json: NOTE })).status, 200);
+    assert.equal((await next.request('DELETE', '/notes/500')).status, 204);
     await assertSound(path);
   });
 }

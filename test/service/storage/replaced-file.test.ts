@@ -17,15 +17,10 @@ import {
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { parseDatabase } from '../../../src/cli/option-values.ts';
-import { backup } from '../../../src/commands/backup.ts';
-import { checkFile } from '../../../src/commands/check.ts';
-import { exportLines } from '../../../src/commands/export.ts';
-import { importLines } from '../../../src/commands/import.ts';
-import { restore } from '../../../src/commands/restore.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
 import { needsFile, temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
+import { exported, runInProcess } from '../../support/in-process-command.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { assertUnavailable, NOTE } from '../../support/storage-faults.ts';
 import { assertSound, beside } from '../../support/stored-data.ts';
@@ -33,11 +28,9 @@ import { assertSound, beside } from '../../support/stored-data.ts';
 const fileTest = (name: string, run: (t: TestContext) => Promise<void>) =>
   test(name, { skip: needsFile }, run);
 
-const SCREEN = { isTerminal: false, write() {} };
-
 /** The ways to make a backup: one has a header that says that it uses no log, the other has not. */
 const BACKUPS: Record<string, (file: string, target: string) => Promise<unknown>> = {
-  'the command backup': (file, target) => backup(file, target, SCREEN),
+  'the command backup': (file, target) => runInProcess(['backup', target, '--db', file]),
   'a copy': (file, target) =>
     beside(file, (connection) => {
       copyFileSync(file, target);
@@ -146,7 +139,7 @@ fileTest('replaced file: overwritten, no process writes, even its first time', a
   t.after(() => agent.destroy());
   const createInOne = () => request(url, 'POST', '/notes', { json: NOTE, agent });
   await createInOne();
-  await backup(db, `${db}.backup`, SCREEN);
+  await runInProcess(['backup', `${db}.backup`, '--db', db]);
   await createInOne();
   copyFileSync(`${db}.backup`, db);
   for (let count = 0; count < 8; count += 1) assertUnavailable(await create(url));
@@ -251,18 +244,15 @@ fileTest('foreign log: commands refuse it in one line and change nothing', async
   copyFileSync(saved, path);
   const before = readFileSync(`${path}-wal`);
   const reason = /notes\.db-wal belongs to another file: move it away$/;
-  const options = { db: parseDatabase(path), dbPassword: undefined, dbPasswordFile: undefined };
-  const exported = `${service.file}.jsonl`;
-  const own = { ...options, db: parseDatabase(service.file) };
-  await exportLines(own, exported, () => Promise.resolve(), SCREEN);
-  for (const act of [
-    () => checkFile(path),
-    () => backup(path, `${path}.copy`, SCREEN),
-    () => restore(saved, path, true, SCREEN),
-    () => exportLines(options, `${exported}-too`, () => Promise.resolve(), SCREEN),
-    () => importLines(exported, process.stdin, options, SCREEN),
+  const input = await exported(service.file);
+  for (const command of [
+    'check',
+    `backup ${path}.copy`,
+    `restore ${saved} --force`,
+    'export',
+    'import',
   ])
-    await assert.rejects(act(), reason);
+    await assert.rejects(runInProcess([...command.split(' '), '--db', path], { input }), reason);
   assertRefused(await runCommand(t, ['check', path]), 1, /belongs to another file/);
   assert.ok(readFileSync(`${path}-wal`).equals(before));
 });
