@@ -114,30 +114,23 @@ async function openStream(feed: ChangeFeed, input: ChangesInput): Promise<Reply>
   // It tells a client without a cursor where the stream begins; some libraries report it.
   const id = sent ? '' : `id: ${cursorText(after)}\n\n`;
   const start = { bytes: Buffer.from(`: changes\nretry: 3000\n${id}`), hasMore: first.hasMore };
-  const stream = follow(feed, request, { start, first, round }, call);
+  const stream = follow(feed, request, call, { start, changes: first, round });
   return { status: 200, headers: STREAM_HEADERS, stream };
-}
-
-/** What a stream begins with, and the round of the feed in which it was read. */
-interface Beginning {
-  readonly start: Chunk;
-  readonly first: Changes;
-  readonly round: number;
 }
 
 /** Yields the events until the client leaves, its key is over, or the service stops. */
 async function* follow(
   feed: ChangeFeed,
   request: ChangesRequest,
-  { start, first, round: firstRound }: Beginning,
   call: Call,
+  begin: { start: Chunk; changes: Changes; round: number },
 ): AsyncGenerator<Chunk> {
   const { key } = call;
   const signal = call.inputSignal();
-  yield start;
+  yield begin.start;
   let commentedMs = performance.now();
-  let round = firstRound;
-  let changes: Changes | undefined = first;
+  let { round } = begin;
+  let changes: Changes | undefined = begin.changes;
   while (changes) {
     const { items, next, hasMore }: Changes = changes;
     if (items.length > 0) yield { bytes: eventsOf(changes), hasMore };
