@@ -1,20 +1,26 @@
 // The search in texts: its index follows the log of changes.
 import type { Core, Feature } from '../feature.ts';
 import { unavailable } from '../http/problem.ts';
+import type { Resource } from '../resources/resource.ts';
 import { searchInLists } from './in-lists.ts';
 import { startPurges } from './purge.ts';
-import { IndexBehind, IndexFull, SearchIndexes } from './search-index.ts';
+import { IndexBehind, IndexFull, SearchIndex } from './search-index.ts';
 import { SEARCHABLE } from './steps.ts';
 
 const FULL = 'The disk is full: the search index cannot follow the notes; other reads go on.';
 
 /** The indexes, and the searches in lists, which wait until their index has caught up. */
 export function search({ database, write }: Core): Feature {
-  const indexes = new SearchIndexes(database, write);
+  const all = SEARCHABLE.map((each) => [each, new SearchIndex(each, database, write)] as const);
+  const indexes = new Map<Resource, SearchIndex>(all);
   const ends = SEARCHABLE.map((each) => startPurges(each, { database, write }));
   return {
     inLists: searchInLists(indexes),
-    commits: indexes,
+    commits: {
+      end(commit) {
+        for (const index of indexes.values()) index.end(commit);
+      },
+    },
     toProblem(error) {
       if (error instanceof IndexBehind)
         return unavailable('The search index is catching up.', {}, error.retryAfterS);
@@ -23,7 +29,7 @@ export function search({ database, write }: Core): Feature {
     },
     async close() {
       await Promise.all(ends.map((end) => end()));
-      await indexes.close();
+      for (const index of indexes.values()) await index.close();
     },
   };
 }

@@ -6,17 +6,15 @@
 //    ^                     '<------- a pause ----------'  |
 //    '<------------------- up to date --------------------'
 // The end of the service closes it in each state.
-import type { Resource } from '../resources/resource.ts';
 import { Batcher } from '../storage/batcher.ts';
 import { type Database, DatabaseFull, StorageError } from '../storage/database.ts';
-import type { Commit, CommitObserver, Run, Write } from '../storage/writer.ts';
+import type { Commit, CommitObserver, Write } from '../storage/writer.ts';
 import {
   createIndexKinds,
   createStepReader,
   type IndexState,
   isCurrent,
   type PreparedStep,
-  SEARCHABLE,
   type Searchable,
   stateOf,
   stateSql,
@@ -61,23 +59,8 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** The indexes of all resources that can be searched. They must observe `write`. */
-export class SearchIndexes extends Map<Resource, SearchIndex> implements CommitObserver {
-  constructor(database: Database, write: Write) {
-    super(SEARCHABLE.map((each) => [each, new SearchIndex(each, database, write)]));
-  }
-
-  end({ runs }: Commit): void {
-    for (const index of this.values()) index.noticeWrites(runs);
-  }
-
-  async close(): Promise<void> {
-    for (const index of this.values()) await index.close();
-  }
-}
-
-/** The index of one resource. */
-export class SearchIndex {
+/** The index of one resource. It must observe `write`. */
+export class SearchIndex implements CommitObserver {
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof createIndexKinds>;
   readonly #prepare: ReturnType<typeof createStepReader>;
@@ -129,8 +112,8 @@ export class SearchIndex {
     });
   }
 
-  /** Must be called after each transaction, so that the background indexes what it has written. */
-  noticeWrites(runs: readonly Run[]): void {
+  /** Lets the background index what a transaction has written. */
+  end({ runs }: Commit): void {
     const { step, restart } = this.#kinds;
     if (runs.every(({ kind }) => kind === step || kind === restart)) return;
     this.#writes += 1;

@@ -1,7 +1,7 @@
 // Compares a search index with the texts of the notes, word by word.
 import assert from 'node:assert/strict';
-import { notes as resource } from '../../src/resources/notes.ts';
-import { INDEX_TIMES, SearchIndexes } from '../../src/search/search-index.ts';
+import { INDEX_TIMES, SearchIndex } from '../../src/search/search-index.ts';
+import { SEARCHABLE } from '../../src/search/steps.ts';
 import { indexedText } from '../../src/search/words.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { type CommitObserver, createWriter } from '../../src/storage/writer.ts';
@@ -17,23 +17,16 @@ export function setIndexTimes(test: Ends, times: Partial<typeof INDEX_TIMES>): v
   test.after(() => Object.assign(INDEX_TIMES, before));
 }
 
-/** Returns the indexes of a database, and the writer that they observe. */
-function createIndexes(database: Database) {
-  const observers: CommitObserver[] = [];
-  const write = createWriter(database, observers);
-  const indexes = new SearchIndexes(database, write);
-  observers.push(indexes);
-  return { indexes, write };
-}
+const [resource = assert.fail()] = SEARCHABLE;
 
 /** Starts an index of the notes on `database`, which is closed at the end of the test. */
 export function startIndex(t: Ends, database: Database) {
-  const { indexes, write } = createIndexes(database);
-  t.after(() => indexes.close());
-  const index = indexes.get(resource);
-  assert.ok(index);
-  const notes = tableOf(resource, database, write);
-  return { index, notes, close: () => indexes.close() };
+  const observers: CommitObserver[] = [];
+  const write = createWriter(database, observers);
+  const index = new SearchIndex(resource, database, write);
+  observers.push(index);
+  t.after(() => index.close());
+  return { index, notes: tableOf(resource, database, write), close: () => index.close() };
 }
 
 /** An index with these times only works before searches, which wait for it. */
@@ -66,11 +59,11 @@ export const LONG_BODY = `replace(hex(zeroblob(2000)), '00', '${'word'.repeat(25
 
 /** Brings the index of the notes up to date, as a search does. */
 export async function bringUpToDate(database: Database): Promise<void> {
-  const { indexes } = createIndexes(database);
+  const index = new SearchIndex(resource, database, createWriter(database));
   try {
-    await indexes.get(resource)?.catchUp();
+    await index.catchUp();
   } finally {
-    await indexes.close();
+    await index.close();
   }
 }
 
