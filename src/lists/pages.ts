@@ -52,6 +52,7 @@ interface Item {
   readonly request: PageRequest;
   readonly shape: Shape;
   readonly name: string;
+  page?: Page;
   /** Why the page is not read, as its check has thrown. */
   refusal?: unknown;
 }
@@ -60,8 +61,6 @@ interface Item {
 export class Pages {
   readonly parts: ListParts;
   readonly #database: Database;
-  /** The names of the filters whose index must have caught up. */
-  readonly #indexed: readonly string[];
   readonly #memory: Memory;
   readonly #slow: SlowReads;
   readonly #quick: Batcher<Item, Page | undefined>;
@@ -78,33 +77,25 @@ export class Pages {
   ) {
     this.parts = parts;
     this.#database = database;
-    this.#indexed = Object.keys(parts.filters).filter((name) => parts.filters[name]?.index);
     this.#memory = memory;
     this.#slow = slow;
+    const size = ({ request }: Item) => request.limit;
     // Until the size of the records is known, each page is read alone.
     const limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
-    const common = {
-      size: ({ request }: Item) => request.limit,
-      meter,
-    };
-    this.#quick = new Batcher({
-      ...common,
-      run: (items) => this.#readBatch(items, limits),
-      concurrency: CONCURRENT_BATCHES,
-      limits,
-    });
+    const run = (items: readonly Item[]) => this.#readBatch(items, limits);
+    this.#quick = new Batcher({ run, size, meter, limits, concurrency: CONCURRENT_BATCHES });
     // One at a time, so that the other connection is left to small pages.
     this.#large = new Batcher({
-      ...common,
       run: (items) => this.#readBatch(items),
+      meter,
       limits: { ...BATCH_LIMITS, batchItems: 1 },
     });
   }
 
   /** Undefined without the owner. Rejects as an index does that cannot catch up in time. */
   async read(request: PageRequest): Promise<Page | undefined> {
-    const name = this.#indexed.find((each) => request.filters?.[each] !== undefined);
-    const index = name && this.parts.filters[name]?.index;
+    const used = Object.keys(request.filters ?? {}).map((name) => this.parts.filters[name]);
+    const index = used.find((filter) => filter?.index)?.index;
     if (!index) return this.#read(request);
     const sinceMs = performance.now();
     for (let reads = 1; ; reads += 1) {
@@ -147,7 +138,6 @@ export class Pages {
     items: readonly Item[],
     limits?: { batchSize: number },
   ): Promise<(Page | undefined)[]> {
-    const pages = new Map<Item, Page | undefined>();
     const groups = new Map<string, Item[]>();
     for (const item of items)
       try {
@@ -156,16 +146,16 @@ export class Pages {
       } catch (error) {
         item.refusal = error;
       }
-    const lengths = [...groups.values()].map((group) => this.#readGroup(group, pages));
+    const lengths = [...groups.values()].map((group) => this.#readGroup(group));
     const longest = Math.max(...(await Promise.all(lengths)));
     const { records, characters } = PAGE_BATCH_LIMITS;
     // Pages without records say nothing about their size.
     if (limits && longest > 0) limits.batchSize = Math.min(records, characters / longest);
-    return items.map((item) => pages.get(item));
+    return items.map(({ page }) => page);
   }
 
   /** Resolves with the length of the longest records. */
-  async #readGroup(items: readonly Item[], pages: Map<Item, Page | undefined>): Promise<number> {
+  async #readGroup(items: readonly Item[]): Promise<number> {
     // Powers of two, so that there are few statements to prepare.
     const size = 2 ** Math.ceil(Math.log2(items.length));
     const padded = Array.from({ length: size }, (_, index) => items[index]?.request ?? NO_PAGE);
@@ -186,7 +176,7 @@ export class Pages {
     for (const row of isLarge ? rows.slice(0, 1) : rows) {
       const item = items[Number(row.request)];
       if (item && row.owner_exists)
-        pages.set(item, pageOf(row, revision, isLarge ? rows.slice(1) : undefined));
+        item.page = pageOf(row, revision, isLarge ? rows.slice(1) : undefined);
     }
     return Math.max(...rows.map(recordLength));
   }

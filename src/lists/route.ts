@@ -125,13 +125,20 @@ class Lists {
     const link = linkHeader(url, parts, input.parameters, sent, page);
     const { limit, offset, after, before } = input.parameters;
     const position = after === undefined && before === undefined ? `"offset":${offset},` : '';
-    const frame: Frame = ending
+    const [start, separator, end] = ending
       ? ['', '\n', items.length > 0 ? '\n' : '']
       : ['{"items":[', ',', `],"limit":${limit},${position}"total":${total}}`];
-    const ends = await endsOf(items, parts, input);
-    return typeof items === 'string'
-      ? { tag, text: framedText(items, ends, frame), link }
-      : { tag, text: undefined, large: framedParts(items, ends, frame), link };
+    const records = await recordsOf(items, parts, input);
+    if (typeof items === 'string') {
+      const texts = records.map((pieces) => pieces.join(''));
+      return { tag, text: start + texts.join(separator) + end, link };
+    }
+    const pieces = records.flatMap((each, index) => [index === 0 ? start : separator, ...each]);
+    const large = {
+      parts: [...pieces, end].map((each) => (typeof each === 'string' ? Buffer.from(each) : each)),
+      onSent: () => items.forEach(discard),
+    };
+    return { tag, text: undefined, large, link };
   }
 
   /** Returns the values of the filters; a list of notes of a tag, or of its tags, has one more. */
@@ -154,61 +161,34 @@ function replyWith({ tag, text, large, link }: ListText, { headers }: ListInput)
   return isLines ? { ...reply, headers: ['content-type', JSON_LINES, ...all] } : reply;
 }
 
-/** What is before the records, between two of them, and after them. */
-type Frame = readonly [start: string, separator: string, end: string];
+/** The pieces of a record; of a page that is small and complete, all its records are one piece. */
+type Pieces = readonly (string | Buffer)[];
 
-/** The new ends of the records, if there are any. */
-type Ends = readonly string[] | undefined;
-
-/** Resolves with the new ends of the records, if members are made of them after the read. */
-async function endsOf(
+/** Resolves with the records; if members are made of them after the read, with new ends. */
+async function recordsOf(
   items: NonNullable<Page['items']>,
   parts: ListParts,
   { parameters, call }: ListInput,
-): Promise<Ends> {
+): Promise<readonly Pieces[]> {
   const made = madeIn(parts, parameters.include ?? []);
-  if (made.length === 0) return undefined;
-  const records = linesOf(items).map(textsIn);
+  if (made.length === 0) return typeof items === 'string' ? [[items]] : items.map((each) => [each]);
+  const records = typeof items === 'string' ? items.split('\n').filter(Boolean) : items;
+  // The texts that a record lacks follow it after a tab.
+  const texts = records.map((record) => pieceOf(record, record.indexOf('\t') + 1));
   let ends = records.map(() => '');
   for (const [name, { make }] of made) {
-    const values = await make(records, parameters, () => call.ensureSendable());
+    const values = await make(texts, parameters, () => call.ensureSendable());
     ends = ends.map((end, index) => `${end},"${name}":${values[index]}`);
   }
-  return ends.map((end) => `${end}}`);
-}
-
-function linesOf(items: string | readonly Buffer[]): readonly (string | Buffer)[] {
-  if (typeof items !== 'string') return items;
-  return items === '' ? [] : items.split('\n');
-}
-
-/** Returns the texts after a record, or the whole record, which has them. */
-function textsIn(record: string | Buffer): string | Buffer {
-  const start = record.indexOf('\t') + 1;
-  return typeof record === 'string' ? record.slice(start) : record.subarray(start);
-}
-
-/** Returns a body with the records of a text, perhaps with other ends. */
-function framedText(text: string, ends: Ends, [start, separator, end]: Frame): string {
-  if (!ends) return `${start}${text}${end}`;
-  const records = text.split('\n').map((record) => record.slice(0, endOf(record)));
-  return start + ends.map((each, index) => `${records[index]}${each}`).join(separator) + end;
-}
-
-/** Returns where the last brace of a record is, which texts may follow. */
-function endOf(record: string | Buffer): number {
-  const tab = record.indexOf('\t');
-  return (tab === -1 ? record.length : tab) - 1;
-}
-
-function framedParts(records: readonly Buffer[], ends: Ends, frame: Frame): LargeBody {
-  const [start, separator, end] = frame;
-  const parts = records.flatMap((record, index) => {
-    const before = Buffer.from(index === 0 ? start : separator);
-    if (!ends) return [before, record];
-    return [before, record.subarray(0, endOf(record)), Buffer.from(ends[index] ?? '')];
+  return records.map((record, index) => {
+    const tab = record.indexOf('\t');
+    const beforeBrace = (tab === -1 ? record.length : tab) - 1;
+    return [pieceOf(record, 0, beforeBrace), `${ends[index]}}`];
   });
-  return { parts: [...parts, Buffer.from(end)], onSent: () => records.forEach(discard) };
+}
+
+function pieceOf(record: string | Buffer, start: number, end?: number): string | Buffer {
+  return typeof record === 'string' ? record.slice(start, end) : record.subarray(start, end);
 }
 
 /** Frees the memory of a large buffer early: nothing would make Node collect it soon. */
