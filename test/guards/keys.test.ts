@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import promises from 'node:fs/promises';
+import type { IncomingHttpHeaders } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -26,85 +27,65 @@ function keyIn(keys: Keys, key: string): Key {
   return typeof found === 'object' ? found : assert.fail(found);
 }
 
-/** The first digits of what `printf one | sha256sum` prints, and of two. */
-const ONE = '7692c3ad';
-const TWO = '3fc4ccfe';
-
 const knows = (keys: Keys, key: string) =>
   typeof keys.keyIn({ authorization: `Bearer ${key}` }) === 'object';
 
-test('keys: sent as a bearer token or as x-api-key', async () => {
-  const keys = await load(['one', 'two']);
-  for (const headers of [
-    { authorization: 'Bearer one' },
-    { authorization: 'bearer one' },
-    { authorization: 'BEARER   one' },
-    { 'x-api-key': 'one' },
-    { authorization: 'Basic one', 'x-api-key': 'one' },
-    { authorization: 'Bearer one', 'x-api-key': 'wrong' },
-  ])
-    assert.equal(typeof keys.keyIn(headers), 'object', JSON.stringify(headers));
-});
+const basic = (credentials: string, encoding: BufferEncoding = 'utf8') =>
+  `Basic ${Buffer.from(credentials, encoding).toString('base64')}`;
+const basics = (...all: string[]) => all.map((credentials) => basic(credentials));
+const LONG = 'x'.repeat(10_000);
+const USER = basic('user:one');
 
-const basic = (credentials: string | Buffer) =>
-  `Basic ${Buffer.from(credentials).toString('base64')}`;
-
-test('keys: sent as a password', async () => {
-  const keys = await load(['one', 'a:b:']);
-  for (const authorization of [
-    ...[':one', 'user:one', 'user:a:b:', 'J\u00f6rg \n:one', `${'x'.repeat(10_000)}:one`].map(
-      basic,
-    ),
-    basic(Buffer.from('\xff\xfe\0:one', 'latin1')),
-    basic(':one').replace('Basic', 'bASIC  '),
-  ])
-    assert.equal(typeof keys.keyIn({ authorization }), 'object', authorization);
-  for (const credentials of [':onee', 'one:two', ':one:', '::one', `:${'x'.repeat(10_000)}`])
-    assert.equal(keys.keyIn({ authorization: basic(credentials) }), 'wrong', credentials);
-  for (const bytes of [':\xff', ':one\0', ':\ufeffone'])
-    assert.equal(keys.keyIn({ authorization: basic(Buffer.from(bytes, 'latin1')) }), 'wrong');
-});
-
-test('keys: a malformed password is none, and x-api-key counts instead of any', async () => {
-  const keys = await load(['one', 'two']);
-  const encoded = basic('user:one');
-  for (const authorization of [
+/** Values of authorization by the key that they carry. */
+const AUTHORIZATIONS: Readonly<Record<string, readonly string[]>> = {
+  one: [
+    ...['Bearer one', 'bearer one', 'BEARER   one', USER.replace('Basic', 'bASIC  ')],
+    ...basics(':one', 'user:one', 'J\u00f6rg \n:one', `${LONG}:one`),
+    basic('\xff\xfe\0:one', 'latin1'),
+  ],
+  'a:b:': basics('user:a:b:'),
+  wrong: [
+    ...['Bearer onee', 'Bearer  two1', ...basics(':onee', 'one:no', ':one:', '::one', `:${LONG}`)],
+    ...[':\xff', ':one\0', ':\ufeffone'].map((bytes) => basic(bytes, 'latin1')),
+  ],
+  none: [
+    ...['', 'one', 'Bearer', 'Bearer ', 'Bearerone', 'Bearer one two', USER.replace(' ', '')],
     ...['Basic', 'Basic ', 'Basic =', 'Basic :', 'Basic :one', 'Basic user:one', 'Basic \u00e9'],
-    ...['', 'one', 'one:', ':', ':one two', ':one\n', ': one', 'user: '].map(basic),
-    ...[`${encoded}=`, `${encoded}x`, `${encoded} x`, `${encoded},`, encoded.slice(0, -1)],
-    ...[encoded.replace('Basic ', 'Basic'), encoded.replace('Basic', 'Bearer Basic')],
-    ...[basic('us~r:one?').replace(/[+/]/g, '-'), 'Basic dXNlcjpvbmV='],
+    ...basics('', 'one', 'one:', ':', ':one two', ':one\n', ': one', 'user: '),
+    ...[`${USER}=`, `${USER}x`, `${USER} x`, `${USER},`, USER.slice(0, -1), `Bearer ${USER}`],
+    ...[basic('us~r:one?').replace(/[+/]/g, '-'), 'Basic dXNlcjpvbmV=', 'Basic one'],
     ...[`Basic ${'x'.repeat(15_001)}`, `Basic ${'A'.repeat(15_000)}`],
-  ]) {
-    assert.equal(keys.keyIn({ authorization }), 'none', authorization.slice(0, 40));
-    assert.equal(typeof keys.keyIn({ authorization, 'x-api-key': 'two' }), 'object');
-  }
-  const both = keys.keyIn({ authorization: basic(':one'), 'x-api-key': 'two' });
-  assert.deepEqual(both, keyIn(keys, 'two'));
-  assert.equal(keys.keyIn({ authorization: basic(':one'), 'x-api-key': 'no' }), 'wrong');
-});
+  ],
+};
 
-test('keys: each is one holder, whose name does not reveal it', async () => {
-  const keys = await load(['one', 'two']);
-  const one = keys.keyIn({ authorization: 'Bearer one' });
-  assert.deepEqual(keys.keyIn({ 'x-api-key': 'one' }), one);
-  assert.notDeepEqual(keys.keyIn({ 'x-api-key': 'two' }), one);
-  const labels = ['one', 'two'].map((key) => keyIn(keys, key).label);
-  assert.deepEqual(labels, [ONE, TWO]);
-  assert.ok(!JSON.stringify(one).includes('one'));
-});
+/** The first digits of what `printf one | sha256sum` prints, and of the others. */
+const LABELS: Readonly<Record<string, string>> = {
+  one: '7692c3ad',
+  two: '3fc4ccfe',
+  'a:b:': 'b8c7be73',
+};
 
-test('keys: unknown ones are wrong, and other headers carry none', async () => {
-  const keys = await load(['one', 'two']);
-  const long = 'x'.repeat(10_000);
-  for (const key of ['on', 'onee', 'One', 'one,two', 'one, one', long, '\u00e9', 'two one'])
-    assert.equal(keys.keyIn({ 'x-api-key': key }), 'wrong', key.slice(0, 20));
-  for (const authorization of ['Bearer onee', 'Bearer  two1'])
-    assert.equal(keys.keyIn({ authorization }), 'wrong');
-  const others = ['one', 'Basic one', 'Bearer', 'Bearer ', 'Bearerone', 'Bearer one two'];
-  for (const authorization of others)
-    assert.equal(keys.keyIn({ authorization }), 'none', authorization);
-  for (const headers of [{}, { 'x-api-key': '' }]) assert.equal(keys.keyIn(headers), 'none');
+test('keys: a bearer token comes first, then x-api-key, then a password', async () => {
+  const keys = await load(Object.keys(LABELS));
+  const found = (headers: IncomingHttpHeaders) => {
+    const key = keys.keyIn(headers);
+    return typeof key === 'string' ? key : key.label;
+  };
+  for (const [key, values] of Object.entries(AUTHORIZATIONS))
+    for (const authorization of values) {
+      const expected = LABELS[key] ?? key;
+      assert.equal(found({ authorization }), expected, authorization.slice(0, 40));
+      const isBearer = /^Bearer +\S+$/i.test(authorization);
+      for (const [sent, other] of [
+        ['two', LABELS.two],
+        ['no', 'wrong'],
+      ])
+        assert.equal(found({ authorization, 'x-api-key': sent }), isBearer ? expected : other);
+    }
+  for (const key of ['on', 'onee', 'One', 'one,two', 'one, one', LONG, '\u00e9', 'two one'])
+    assert.equal(found({ 'x-api-key': key }), 'wrong', key.slice(0, 20));
+  for (const headers of [{}, { 'x-api-key': '' }]) assert.equal(found(headers), 'none');
+  assert.ok(!JSON.stringify(keyIn(keys, 'one')).includes('one'));
 });
 
 test('keys: a file has one per line, with comments and blank lines', async (t) => {
@@ -113,30 +94,6 @@ test('keys: a file has one per line, with comments and blank lines', async (t) =
   for (const key of ['first', 'second', 'last', 'text']) assert.ok(knows(keys, key), key);
   for (const key of ['#third', 'third', '#', 'ours']) assert.ok(!knows(keys, key), key);
 });
-
-const WRONG: readonly (readonly [name: string, text: string | Buffer, message: RegExp])[] = [
-  ['nothing', '', /contains no key$/],
-  ['comments alone', '# a\n\n#b\n', /contains no key$/],
-  ['a key with a blank', 'good\nsec ret\n', /^line 2 of .*: only name=, access=, expires= may/],
-  [
-    'a key with a comma',
-    'sec,ret',
-    /^line 1 of .*: a key is visible ASCII without commas, not in quotes$/,
-  ],
-  ['a key in quotes', 'good\n"secret"', /^line 2 of .*: a key is .* not in quotes$/],
-  ['a key that is not ASCII', 'good\ngood\nsecr\u00e9t', /^line 3 of /],
-  ['bytes', Buffer.from([1, 2, 3, 0xff]), /^line 1 of /],
-];
-
-for (const [name, text, message] of WRONG) {
-  test(`keys: a file with ${name} is refused and not quoted`, async (t) => {
-    await assert.rejects(load(['text'], fileWith(t, text)), (error: Error) => {
-      assert.match(error.message, message);
-      assert.doesNotMatch(error.message, /sec|secr|good/);
-      return true;
-    });
-  });
-}
 
 test('keys: a line may have attributes in any order', async (t) => {
   const lines = [
@@ -160,61 +117,58 @@ test('keys: a line may have attributes in any order', async (t) => {
   );
 });
 
-const ONLY = /line 1 of .*: only name=, access=, expires= may follow the key/;
-const EXPIRES = /line 1 of .*: expires takes a date such as 2027-03-01 or a time such as /;
+const NO_KEY = /^Error: .* contains no key$/;
+const KEY = /line 1 of .*: a key is visible ASCII without commas, not in quotes$/;
+const ONLY = /line 1 of .*: only name=, access=, expires= may follow the key$/;
+const MEANT = /line 1 of .* may follow the key; did you mean name\?$/;
 const NAME = /line 1 of .*: name takes 1 to 64 letters, digits, dots, underscores and hyphens$/;
+const ACCESS = /line 1 of .*: access takes read or write$/;
+const EXPIRES = /line 1 of .*: expires takes a date such as 2027-03-01 or a time such as /;
+const FIRST = /line 1 of .*: the key must come before its attributes$/;
+const SAME = /: (?:line 1|NOTES_API_KEYS) has the same key with other attributes$/;
+const TAKEN = /: its name, or the start of its hash, is already that of (?:line 1|NOTES_API_KEYS)$/;
 
-const TAKEN = 'its name, or the start of its hash, is already';
-
-const WRONG_LINES: readonly (readonly [line: string, message: RegExp])[] = [
-  ['s3cret s3cret', ONLY],
-  ['s3cret # s3cret', ONLY],
-  ['s3cret nmae=s3cret', /expires= may follow the key; did you mean name\?$/],
-  ['s3cret s3cret=', ONLY],
-  ['s3cret =s3cret', ONLY],
-  ['s3cret __proto__=s3cret', ONLY],
-  ['s3cret constructor=s3cret', ONLY],
-  ['s3cret Name=s3cret', /did you mean name\?$/],
-  ['s3cret name=', NAME],
-  ['s3cret name=s3cret=s3cret', NAME],
-  [`s3cret name=${'s3cret'.repeat(11)}`, NAME],
-  ['s3cret name=s3cr\u00e9t', NAME],
-  ['s3cret name=a name=s3cret', /line 1 of .*: name is given twice$/],
-  ['s3cret access=s3cret', /line 1 of .*: access takes read or write$/],
-  ['s3cret access=READ', /access takes read or write$/],
-  ...[
-    '',
-    's3cret',
-    '2999-02-29',
-    '2999-13-01',
-    '2999-00-01',
-    '2999-1-1',
-    '29990301',
-    '+002999-03-01',
-  ]
-    .concat(['2999-03-01T12:00:00', '2999-03-01T24:00:00Z', '2999-03-01T12:00Z', '2999-03-01Z'])
-    .concat(['2999-03-01T12:00:00+2', '2999-03-01T12:00:00+24:00', '2999-03-01T12:00:60Z'])
-    .concat(['9999-12-31T23:59:59-00:01'])
-    .map((date) => [`s3cret expires=${date}`, EXPIRES] as const),
-  ['name=s3cret access=read', /line 1 of .*: the key must come before its attributes$/],
-  ['s3cret\ns3cret access=read', /line 2 of .*: line 1 has the same key with other attributes$/],
-  ['text access=read', /line 1 of .*: NOTES_API_KEYS has the same key with other attributes$/],
-  ['a name=s3cret\nb name=s3cret', new RegExp(`line 2 of .*: ${TAKEN} that of line 1$`)],
-  [`a name=${TWO}\ntwo`, new RegExp(`line 2 of .*: ${TAKEN} that of line 1$`)],
-  ['a name=982d9e3e', new RegExp(`line 1 of .*: ${TAKEN} that of NOTES_API_KEYS$`)],
-  // The SHA-256 of both begins with 7152ff1c.
-  ['key-8337\nkey-15029', new RegExp(`line 2 of .*: ${TAKEN} that of line 1$`)],
+const DATES = [
+  ...['', 's3cret', '2999-02-29', '2999-13-01', '2999-00-01', '2999-1-1', '29990301'],
+  ...['+002999-03-01', '2999-03-01T12:00:00', '2999-03-01T24:00:00Z', '2999-03-01T12:00Z'],
+  ...['2999-03-01Z', '2999-03-01T12:00:00+2', '2999-03-01T12:00:00+24:00', '2999-03-01T12:00:60Z'],
+  '9999-12-31T23:59:59-00:01',
 ];
 
-for (const [line, message] of WRONG_LINES) {
-  test(`keys: refuses ${JSON.stringify(line)} and quotes none of it`, async (t) => {
-    await assert.rejects(load(['text'], fileWith(t, line)), (error: Error) => {
-      assert.match(error.message, message);
-      assert.doesNotMatch(error.message, /s3cr|text/);
-      return true;
-    });
-  });
-}
+const WRONG: readonly (readonly [message: RegExp, ...files: (string | Buffer)[]])[] = [
+  [NO_KEY, '', '# a\n\n#b\n'],
+  [KEY, 's3c,ret', '"s3cret"', 's3cr\u00e9t', Buffer.from([1, 2, 3, 0xff])],
+  [/line 3 of .* not in quotes$/, 'a\na\n"s3cret"'],
+  [ONLY, 's3cret s3cret', 's3cret # s3cret', 's3cret s3cret=', 's3cret =s3cret'],
+  [ONLY, 's3cret __proto__=s3cret', 's3cret constructor=s3cret'],
+  [MEANT, 's3cret nmae=s3cret', 's3cret Name=s3cret'],
+  [NAME, 's3cret name=', 's3cret name=s3cret=s3cret', 's3cret name=s3cr\u00e9t'],
+  [NAME, `s3cret name=${'s3cret'.repeat(11)}`],
+  [/line 1 of .*: name is given twice$/, 's3cret name=a name=s3cret'],
+  [ACCESS, 's3cret access=s3cret', 's3cret access=READ'],
+  [EXPIRES, ...DATES.map((date) => `s3cret expires=${date}`)],
+  [FIRST, 'name=s3cret access=read'],
+  [SAME, 's3cret\ns3cret access=read', 'text access=read'],
+  [TAKEN, 'a name=s3cret\nb name=s3cret', `a name=${LABELS.two}\ntwo`, 'a name=982d9e3e'],
+  // The SHA-256 of both begins with 7152ff1c.
+  [TAKEN, 'key-8337\nkey-15029'],
+];
+
+test('keys: a wrong file is refused and not quoted, and a reload keeps the old keys', async (t) => {
+  const file = fileWith(t, 'old');
+  const keys = await load(['text'], file);
+  for (const [message, ...texts] of WRONG)
+    for (const text of texts) {
+      writeFileSync(file, text);
+      for (const read of [() => load(['text'], file), () => keys.reload()])
+        await assert.rejects(read, (error: Error) => {
+          assert.match(String(error), message, String(text));
+          assert.doesNotMatch(error.message, /s3c|text/);
+          return true;
+        });
+      assert.deepEqual([knows(keys, 'old'), knows(keys, 'text')], [true, true]);
+    }
+});
 
 test('keys: one that is repeated with the same attributes counts once', async (t) => {
   const file = fileWith(t, 'text\nb name=b access=read\n# more\nb access=read name=b\nc');
@@ -274,26 +228,22 @@ test('keys: a file that other users can read', {
   assert.equal(await isReadByOthers(`${file}-missing`), false);
 });
 
-test('keys: an unreadable file is refused', async (t) => {
-  const folder = temporaryFolder(t);
-  await assert.rejects(
-    load([], join(folder, 'missing')),
-    /^Error: cannot read .*missing: ENOENT: no such file/,
-  );
-  mkdirSync(join(folder, 'folder'));
-  await assert.rejects(load([], join(folder, 'folder')), /it is not a regular file$/);
-});
+const NOT_A_FILE = /: it is not a regular file$/;
 
-test('keys: a file that fails while it is read, or is huge, is refused', {
+test('keys: what cannot be read is refused at once, and a reload keeps the old keys', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const file = fileWith(t, 'key');
   const keys = await load([], file);
   for (const [replace, reason] of [
+    [() => {}, /^Error: cannot read .*keys: ENOENT: no such file/],
+    [() => mkdirSync(file), NOT_A_FILE],
+    [() => execFileSync('mkfifo', [file]), NOT_A_FILE],
+    [() => symlinkSync('/dev/zero', file), NOT_A_FILE],
     [() => symlinkSync('/proc/self/mem', file), /^Error: cannot read .*: EIO: /],
     [() => writeFileSync(file, Buffer.alloc(4_194_305)), /^Error: cannot read .*: it is larger/],
   ] as const) {
-    rmSync(file);
+    rmSync(file, { recursive: true, force: true });
     replace();
     await assert.rejects(load([], file), reason);
     await assert.rejects(keys.reload(), reason);
@@ -303,24 +253,13 @@ test('keys: a file that fails while it is read, or is huge, is refused', {
   assert.equal(await keys.reload(), 1);
 });
 
-test('keys: a reload replaces those of the file, a wrong file none', async (t) => {
+test('keys: a reload replaces those of the file', async (t) => {
   const file = fileWith(t, 'old\nboth');
   const keys = await load(['text'], file);
   writeFileSync(file, 'both\nnew\n');
   assert.equal(await keys.reload(), 3);
-  const state = () => ['old', 'both', 'new', 'text'].map((key) => knows(keys, key));
-  assert.deepEqual(state(), [false, true, true, true]);
-  for (const [, text] of WRONG) {
-    writeFileSync(file, text);
-    await assert.rejects(keys.reload());
-    assert.deepEqual(state(), [false, true, true, true]);
-  }
-  rmSync(file);
-  await assert.rejects(keys.reload(), /ENOENT: no such file/);
-  assert.deepEqual(state(), [false, true, true, true]);
-  writeFileSync(file, 'old');
-  assert.equal(await keys.reload(), 2);
-  assert.deepEqual(state(), [true, false, false, true]);
+  const state = ['old', 'both', 'new', 'text'].map((key) => knows(keys, key));
+  assert.deepEqual(state, [false, true, true, true]);
 });
 
 /** Makes the next opening of a file wait for `release`. `begun` resolves when it waits. */
@@ -370,17 +309,6 @@ test('keys: a reload ends after 5 seconds if the file hangs, and later ones work
   await keys.reload();
   release();
   assert.deepEqual([knows(keys, 'revoked'), knows(keys, 'new')], [false, true]);
-});
-
-test('keys: a pipe or a device is refused at once', async (t) => {
-  const file = fileWith(t, 'key');
-  const keys = await load([], file);
-  rmSync(file);
-  execFileSync('mkfifo', [file]);
-  for (const source of [file, '/dev/zero'])
-    await assert.rejects(load([], source), /: it is not a regular file$/);
-  await assert.rejects(keys.reload(), /: it is not a regular file$/);
-  assert.ok(knows(keys, 'key'));
 });
 
 test('keys: at most 10,000', async () => {

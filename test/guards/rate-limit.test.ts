@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { LocalRateLimiter } from '../../src/guards/rate-limit.ts';
+import { LocalRateLimiter, type Quota } from '../../src/guards/rate-limit.ts';
 import { assertLimiterBounded, assertQuota, spend, WINDOW_MS } from '../support/rate-limiter.ts';
 
 for (const quota of [1, 2, 3, 7, 10, 59, 60, 61, 599, 600, 601]) {
@@ -16,25 +16,23 @@ test('rate limit: exact where the clock has few decimals', () => {
 
 test('rate limit: reports what remains and when to retry', () => {
   const limiter = new LocalRateLimiter(3);
-  assert.deepEqual(view(limiter.peek('a', 1, 0)), { allowed: true, remaining: 2, resetS: 20 });
+  const view = ({ allowed, remaining, resetS }: Quota) => [allowed, remaining, resetS];
+  assert.deepEqual(view(limiter.peek('a', 1, 0)), [true, 2, 20]);
   const taken = [0, 0, 0].map((now) => view(limiter.take('a', 1, now)));
   assert.deepEqual(taken, [
-    { allowed: true, remaining: 2, resetS: 20 },
-    { allowed: true, remaining: 1, resetS: 40 },
-    { allowed: true, remaining: 0, resetS: 60 },
+    [true, 2, 20],
+    [true, 1, 40],
+    [true, 0, 60],
   ]);
-  for (const [now, retryAfterS] of [
+  for (const [now, expectedS] of [
     [0, 20],
     [1, 20],
     [600, 20],
     [19_001, 1],
     [19_990, 1],
   ] as const) {
-    const refused = limiter.take('a', 1, now);
-    assert.deepEqual(
-      [refused.allowed, refused.remaining, refused.retryAfterS],
-      [false, 0, retryAfterS],
-    );
+    const { allowed, remaining, retryAfterS } = limiter.take('a', 1, now);
+    assert.deepEqual([allowed, remaining, retryAfterS], [false, 0, expectedS]);
   }
   assert.equal(limiter.take('a', 1, 20_000).allowed, true);
 });
@@ -87,15 +85,3 @@ test('rate limit: an active client is remembered among others', () => {
 test('rate limit: bounded memory, the oldest are forgotten', () => {
   assertLimiterBounded(100_000);
 });
-
-function view({
-  allowed,
-  remaining,
-  resetS,
-}: {
-  allowed: boolean;
-  remaining: number;
-  resetS: number;
-}) {
-  return { allowed, remaining, resetS };
-}

@@ -9,78 +9,56 @@ const route = (method: Route['method'], template: string): Route => ({
   handle: () => ({ status: 204 }),
 });
 
-function finder(...templates: string[]) {
-  const router = new Router(templates.map((template) => route('GET', template)));
-  return (...segments: string[]) => {
-    const match = router.find(segments);
-    return match && [match.pathItem.template, ...match.values];
-  };
-}
+const NOTE = '/notes/{note_id}';
+const COMMENT = '/notes/{note_id}/comments/{comment_id}';
+const DOCS = { 'docs/page': '/docs/page', 'docs/other': '/docs/{asset} other' };
 
-test('router: finds the template and the values, in order', () => {
-  const find = finder('/', '/notes', '/notes/{note_id}', '/notes/{note_id}/comments/{comment_id}');
-  assert.deepEqual(find(''), ['/']);
-  assert.deepEqual(find('notes'), ['/notes']);
-  assert.deepEqual(find('notes', '7'), ['/notes/{note_id}', '7']);
-  assert.deepEqual(find('notes', '7', 'comments', '8'), [
-    '/notes/{note_id}/comments/{comment_id}',
-    '7',
-    '8',
-  ]);
-  assert.deepEqual(find('notes', 'a/b%'), ['/notes/{note_id}', 'a/b%']);
-});
-
-test('router: other paths find nothing', () => {
-  const find = finder('/notes', '/notes/{note_id}', '/notes/{note_id}/comments/{comment_id}');
-  for (const path of [
-    ...['', '/', 'Notes', 'note', 'notess', 'notes/7/comments', 'notes/7/other/8', '{note_id}'],
-    'notes/7/8',
-  ]) {
-    assert.equal(find(...path.split('/')), undefined, path);
-  }
-  assert.equal(find(), undefined);
-});
-
-test('router: an empty segment is not a value', () => {
-  const find = finder('/notes', '/notes/{note_id}', '/notes/{note_id}/comments');
-  for (const segments of [
-    ['notes', ''],
-    ['', 'notes'],
-    ['notes', '7', ''],
-    ['notes', '', 'comments'],
-  ]) {
-    assert.equal(find(...segments), undefined, segments.join('/'));
-  }
-});
-
-test('router: fixed segments take precedence over parameters', () => {
-  for (const templates of [
-    ['/docs/{asset}', '/docs/page'],
+/** Templates, and what is found at paths: the template and the values, or nothing. */
+const FOUND: Readonly<
+  Record<string, readonly [templates: string[], paths: Record<string, string>]>
+> = {
+  'the template and the values, in order': [
+    ['/', '/notes', NOTE, COMMENT],
+    { '': '/', notes: '/notes', 'notes/7': `${NOTE} 7`, 'notes/7/comments/8': `${COMMENT} 7 8` },
+  ],
+  'nothing at other paths, and an empty segment is no value': [
+    ['/notes', NOTE, COMMENT],
+    Object.fromEntries(
+      ['', '/', 'Notes', 'note', 'notess', 'notes/7/comments', 'notes/7/other/8', '{note_id}']
+        .concat('notes/7/8', 'notes/', '/notes', 'notes/7/', 'notes//comments/8')
+        .map((path) => [path, '']),
+    ),
+  ],
+  'fixed segments before parameters': [['/docs/{asset}', '/docs/page'], DOCS],
+  'fixed segments before parameters, declared in the other order': [
     ['/docs/page', '/docs/{asset}'],
-  ]) {
-    const find = finder(...templates);
-    assert.deepEqual(find('docs', 'page'), ['/docs/page']);
-    assert.deepEqual(find('docs', 'other'), ['/docs/{asset}', 'other']);
-  }
-});
+    DOCS,
+  ],
+  'back from fixed segments': [
+    ['/a/b/c', '/a/{x}/d', '/{y}/b/{z}/e', '/{y}/{w}/{z}'],
+    {
+      'a/b/c': '/a/b/c',
+      'a/b/d': '/a/{x}/d b',
+      'a/b/f/e': '/{y}/b/{z}/e a f',
+      'a/b/f': '/{y}/{w}/{z} a b f',
+      'a/b/f/g': '',
+    },
+  ],
+  'inherited names are ordinary segments': [
+    [NOTE, '/__proto__'],
+    { ['__proto__']: '/__proto__', constructor: '', 'notes/toString': `${NOTE} toString` },
+  ],
+};
 
-test('router: backtracks from fixed segments', () => {
-  const find = finder('/a/b/c', '/a/{x}/d', '/{y}/b/{z}/e', '/{y}/{w}/{z}');
-  assert.deepEqual(find('a', 'b', 'c'), ['/a/b/c']);
-  assert.deepEqual(find('a', 'b', 'd'), ['/a/{x}/d', 'b']);
-  assert.deepEqual(find('a', 'b', 'f', 'e'), ['/{y}/b/{z}/e', 'a', 'f']);
-  assert.deepEqual(find('a', 'b', 'f'), ['/{y}/{w}/{z}', 'a', 'b', 'f']);
-  assert.equal(find('a', 'b', 'f', 'g'), undefined);
-});
-
-test('router: inherited names are ordinary segments', () => {
-  const find = finder('/notes/{note_id}', '/__proto__');
-  assert.deepEqual(find('__proto__'), ['/__proto__']);
-  for (const name of ['constructor', 'toString', 'hasOwnProperty']) {
-    assert.equal(find(name), undefined);
-    assert.deepEqual(find('notes', name), ['/notes/{note_id}', name]);
-  }
-});
+for (const [rule, [templates, paths]] of Object.entries(FOUND))
+  test(`router: ${rule}`, () => {
+    const router = new Router(templates.map((template) => route('GET', template)));
+    for (const [path, expected] of Object.entries(paths)) {
+      const { pathItem, values = [] } = router.find(path.split('/')) ?? {};
+      assert.equal([pathItem?.template, ...values].join(' '), expected, path);
+    }
+    assert.equal(router.find([]), undefined);
+  });
 
 test('router: lists the methods of a path, with HEAD and OPTIONS', () => {
   const [read, create] = [route('GET', '/notes'), route('POST', '/notes')];
