@@ -38,23 +38,25 @@ export class BodyReader {
   }
 
   /** Reads and parses the body; returns a promise only if it must wait. Throws 413, 415 or 400. */
-  receive(exchange: Exchange, { accepts, method }: Route): Promise<unknown> | undefined {
-    const { message, headers, awaitsContinue } = exchange;
+  receive(exchange: Exchange, route: Route): Promise<unknown> | undefined {
+    const { message, headers } = exchange;
+    const { accepts } = route;
     if (Number(headers['content-length'] ?? 0) > this.#limitBytes) throw tooLarge(this.#limitBytes);
-    if (!accepts) {
-      // A write waits for the end of a body that it ignores, unless the client awaits a 100.
-      if (method !== 'GET' && !awaitsContinue && hasBody(message)) return this.#read(exchange);
-      // Node would discard it in more steps.
-      if (message.complete) message.read();
-      return undefined;
+    if (accepts) exchange.format = formatOf(message, accepts);
+    switch (planFor(exchange, route)) {
+      case 'none':
+        // Node would discard it in more steps.
+        if (message.complete) message.read();
+        return undefined;
+      case 'discard':
+        return this.#read(exchange);
+      case 'small':
+        exchange.bytes = this.#take(exchange);
+        exchange.body = parseWhole(exchange.bytes, exchange.format, message, accepts);
+        return undefined;
+      case 'large':
+        return accepts && this.#parse(exchange, accepts);
     }
-    const format = formatOf(message, accepts);
-    exchange.format = format;
-    const isSmall = message.complete && !isLarge(message.readableLength) && format !== 'lines';
-    if (!isSmall) return this.#parse(exchange, accepts);
-    exchange.bytes = this.#take(exchange);
-    exchange.body = parseWhole(exchange.bytes, format, message, accepts);
-    return undefined;
   }
 
   /** Whether the rest of a body may be too long for Node to discard, or never be sent. */
@@ -98,6 +100,17 @@ export class BodyReader {
         ? await parseLines(bytes, accepts, DISPATCH_LIMITS.largeBodyBytes, pause)
         : parseWhole(bytes, exchange.format, exchange.message, accepts);
   }
+}
+
+/** A body is left to Node, read to its end, parsed at once, or parsed later and in turn. */
+type Plan = 'none' | 'discard' | 'small' | 'large';
+
+function planFor(exchange: Exchange, { accepts, method }: Route): Plan {
+  const { message, format, awaitsContinue } = exchange;
+  // A write waits for the end of a body that it ignores, unless the client awaits a 100.
+  if (!accepts) return method === 'GET' || awaitsContinue || !hasBody(message) ? 'none' : 'discard';
+  const isSmall = message.complete && !isLarge(message.readableLength) && format !== 'lines';
+  return isSmall ? 'small' : 'large';
 }
 
 /** Resolves with a body. Calls `onReceived`, which may throw, with the number of bytes so far. */
