@@ -40,7 +40,7 @@ test('expiry: an expired key is refused as such, and is no guess', async (t) => 
   assert.equal((await get(bearer('secret-old'))).status, 429);
 });
 
-test('reload: ends the streams of the keys that it removes or changes', async (t) => {
+test('reload: ends the streams and polls of the keys that it removes or changes', async (t) => {
   const file = join(temporaryFolder(t), 'keys');
   writeFileSync(file, 'secret-a name=a\nsecret-b name=b\nsecret-c name=c\n');
   const service = await startService(t, { apiKeysFile: file, apiKeys: ['secret-other'] });
@@ -48,6 +48,13 @@ test('reload: ends the streams of the keys that it removes or changes', async (t
   const streams: EventStream[] = [];
   for (const key of keys) streams.push(await openStream(t, service.url, '/changes', bearer(key)));
   const json = { name: 'n' };
+  const changes = (query: string, headers: Record<string, string> = bearer('secret-a')) =>
+    service.request('GET', `/changes${query}`, { headers });
+  const { next } = (await changes('')).json;
+  const page = changes(`?since=${next}&wait=30`);
+  const read = async () =>
+    parseExposition((await service.request('GET', '/metrics', { headers: OTHER })).text);
+  await until(async () => sampleOf(await read(), 'http_server_active_requests') === 2);
   writeFileSync(file, '# a was here\nsecret-c name=c\nsecret-b name=b access=read\n');
   await service.reloadKeys();
   await until(() => streams.filter((stream) => stream.hasEnded()).length === 2);
@@ -55,12 +62,14 @@ test('reload: ends the streams of the keys that it removes or changes', async (t
     streams.map((stream) => stream.hasEnded()),
     [true, true, false, false],
   );
+  const opened = await changes('', { ...bearer('secret-a'), accept: 'text/event-stream' });
+  assert.equal(opened.status, 401);
   const post = async (key: string) =>
     (await service.request('POST', '/tags', { json, headers: bearer(key) })).status;
   assert.deepEqual(await Promise.all(keys.map(post)), [401, 403, 201, 201]);
+  assert.deepEqual((await page).json, { items: [], next, more: false });
   await Promise.all(streams.slice(2).map((stream) => stream.changes(2)));
-  const { text } = await service.request('GET', '/metrics', { headers: OTHER });
-  const families = parseExposition(text);
+  const families = await read();
   const countOf = (key: string) => sampleOf(families, 'notes_key_requests_total', { key });
   assert.deepEqual([countOf('a'), countOf('b'), countOf('c')], [0, 2, 2]);
 });

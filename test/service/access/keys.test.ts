@@ -2,7 +2,7 @@
 // file is reloaded. Which header carries which key is in the unit tests.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -218,16 +218,6 @@ test('keys: SIGHUP reloads the file, a wrong one changes nothing', async (t) => 
   const failure = ending.stderr.split('\n').find((line) => line.includes('the old keys stay'));
   const { reason, error } = JSON.parse(failure ?? '');
   assert.deepEqual([reason, error], [`line 2 of ${file}: access takes read or write`, undefined]);
-});
-
-test('keys: a missing file prevents the start and creates no database', async (t) => {
-  const folder = temporaryFolder(t);
-  const options = { apiKeysFile: join(folder, 'keys'), db: join(folder, 'notes.db') };
-  await assert.rejects(
-    startService(t, options),
-    /^Error: cannot read the keys in .*keys: ENOENT: no such file/,
-  );
-  assert.equal(existsSync(options.db), false);
 });
 
 test('keys: a service that others reach needs one and limits rates', async (t) => {

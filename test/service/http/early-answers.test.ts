@@ -45,6 +45,9 @@ const EARLY: readonly Early[] = [
   [400, 'POST /notes?%zz'],
   [403, 'POST /notes', 'sec-fetch-site: cross-site\r\n'],
   [404, 'POST /nothing'],
+  // Who sends at once although it expects a 100.
+  [404, 'POST /nothing', 'expect: 100-continue\r\n'],
+  [415, 'PUT /notes/1', 'expect: 100-continue\r\ncontent-type: text/xml\r\n'],
   [405, 'PATCH /notes'],
   [415, 'PUT /notes/1', 'content-type: text/xml\r\n'],
   [431, 'POST /notes', MANY],

@@ -75,25 +75,6 @@ test('100-continue: clients may send without waiting', async () => {
   await closed();
 });
 
-test('100-continue: clients that do not wait can read a refusal', async (t) => {
-  const size = 10_000_000;
-  const large = await startService(t, { bodyLimitBytes: size });
-  for (const [line, type, length, slug] of [
-    ['POST /notes', 'text/xml', size, 'unsupported-media-type'],
-    ['POST /nothing', 'application/json', size, 'not-found'],
-    ['POST /notes', 'application/json', size + 1, 'payload-too-large'],
-  ] as const) {
-    const headers = [`content-type: ${type}`, `content-length: ${length}`];
-    const { answer, closed } = await converse(
-      large,
-      asking(line, ...headers),
-      Buffer.alloc(length, 'x'),
-    );
-    assertProblem(await answer(), slug);
-    await closed();
-  }
-});
-
 test('100-continue: ignored in HTTP/1.0', async () => {
   const sent = `POST /notes HTTP/1.0\r\nexpect: 100-continue\r\n${LENGTH}\r\n\r\n${NOTE}`;
   const { answer, closed } = await converse(service, sent);

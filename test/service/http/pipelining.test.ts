@@ -172,14 +172,6 @@ test('pipelining: nothing is carried out after an answer that closes', async () 
   assert.equal(await totalOf(), total);
 });
 
-test('pipelining: nothing is carried out after Connection: close', async () => {
-  const total = await totalOf();
-  const { answer, closed } = await converse(service, requestText('GET /notes', LAST) + CREATE);
-  assert.equal((await answer()).headers.connection, 'close');
-  await closed();
-  assert.equal(await totalOf(), total);
-});
-
 test('pipelining: a waiting request is dropped after a reset', async (t) => {
   const started = createGate();
   const gate = createGate();

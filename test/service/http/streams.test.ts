@@ -1,17 +1,13 @@
 // Streams and the rest of the service: limits, keys, log, metrics, old clients.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
 import type { Chunk } from '../../../src/http/reply.ts';
 import type { Route } from '../../../src/http/route.ts';
 import { createGate, startBareServer } from '../../support/bare-server.ts';
-import { startCommand } from '../../support/command.ts';
-import { temporaryFolder } from '../../support/engine.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { parseExposition, sampleOf } from '../../support/exposition.ts';
-import { request, send } from '../../support/http.ts';
+import { send } from '../../support/http.ts';
 import { converse, openSocket, readAll, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -64,32 +60,6 @@ test('streams: counted while they are open, without a duration', async (t) => {
   await until(async () => sampleOf(await read(), 'notes_streams_open') === 0);
   const durations = (await service.request('GET', '/metrics')).text;
   assert.doesNotMatch(durations, /request_duration.*http_route="\/changes"/);
-});
-
-test('streams: a key is needed, and again after a reload', async (t) => {
-  const path = join(temporaryFolder(t), 'keys');
-  writeFileSync(path, 'secret-one\n');
-  const command = startCommand(t, ['--port', '0', '--db', ':memory:', '--api-keys-file', path]);
-  const url = await command.ready();
-  const refused = await request(url, 'GET', '/changes', { headers: EVENTS });
-  assert.equal(refused.status, 401);
-  const headers = { authorization: 'Bearer secret-one' };
-  const stream = await openStream(t, url, '/changes', headers);
-  const { next } = (await request(url, 'GET', '/changes', { headers })).json;
-  const page = request(url, 'GET', `/changes?since=${next}&wait=30`, { headers });
-  const isWaiting = async () => {
-    const { text } = await request(url, 'GET', '/metrics', { headers });
-    return sampleOf(parseExposition(text), 'http_server_active_requests') === 2;
-  };
-  await until(isWaiting);
-  writeFileSync(path, 'secret-two\n');
-  command.process.kill('SIGHUP');
-  await until(() => stream.hasEnded());
-  const other = { authorization: 'Bearer secret-two' };
-  await request(url, 'POST', '/notes', { ...NOTE, headers: other });
-  assert.deepEqual((await page).json, { items: [], next, more: false });
-  const again = await request(url, 'GET', '/changes', { headers: { ...EVENTS, ...headers } });
-  assert.equal(again.status, 401);
 });
 
 test('streams: opening one counts as one request', async (t) => {

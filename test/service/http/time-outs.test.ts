@@ -55,6 +55,9 @@ test('time-outs: an incomplete request is 408, wherever it stopped', async (t) =
     server.refusals.map(({ slug }) => slug),
     Object.keys(starts).map(() => 'request-timeout'),
   );
+  // The handlers of those whose headers had arrived end.
+  await until(() => server.outcomes.length === 4);
+  assert.ok(server.outcomes.every(({ status, error }) => !status && !error));
 });
 
 test('time-outs: headers have less time than the whole request', async (t) => {
@@ -77,14 +80,6 @@ test('time-outs: a request that arrives byte by byte is 408', async (t) => {
     socket.once('data', () => clearInterval(trickle));
     assertProblem(await answer(), 'request-timeout');
   }
-});
-
-test('time-outs: a second request has its own time', async (t) => {
-  const server = await startBareServer(t, [quick], LIMITS);
-  const { answer, closed } = await converse(server, `${requestText('GET /quick')}GET /qu`);
-  assert.equal((await answer()).body, 'quick');
-  assertProblem(await answer(), 'request-timeout');
-  await closed();
 });
 
 test('time-outs: an answer may take longer than a request', async (t) => {
@@ -136,18 +131,6 @@ test('time-outs: the option sets how long a connection is idle', async (t) => {
   const { answer, socket } = await converse(service, requestText('GET /livez'));
   assert.equal((await answer()).headers['keep-alive'], 'timeout=75');
   socket.destroy();
-});
-
-test('time-outs: the handler of an incomplete request ends', async (t) => {
-  const server = await startBareServer(t, [echo], LIMITS);
-  const { answer, closed } = await converse(server, requestText('POST /echo', [LENGTH]));
-  assertProblem(await answer(), 'request-timeout');
-  await closed();
-  await until(() => server.outcomes.length > 0);
-  assert.deepEqual(
-    server.outcomes.map(({ status, error }) => [status, error]),
-    [[undefined, undefined]],
-  );
 });
 
 test('time-outs: a client that does not read loses its connection', async (t) => {

@@ -58,20 +58,6 @@ test('malformed bodies: the answer to HEAD is not lost', async () => {
   await closed();
 });
 
-test('incomplete requests: 400 when the client ends the connection', async () => {
-  for (const start of [
-    'GET /no',
-    bare(HOST).slice(0, -2),
-    post('Content-Length: 9\r\n', '{'),
-    chunked('5\r\nhe'),
-  ]) {
-    const conversation = await converse(service, start);
-    conversation.socket.end();
-    assertProblem(await conversation.answer(), 'bad-request');
-    await conversation.closed();
-  }
-});
-
 test('resets: harmless at any point of a request', async () => {
   const starts: { bytes: string; answered: boolean }[] = [
     { bytes: '', answered: false },
