@@ -27,22 +27,7 @@ async function open(t: TestContext, engine: Engine) {
 type Texts = readonly [text: string] | readonly [oldText: string, newText: string];
 
 /** Texts in which bodies and patterns differ from what SQL functions expect. */
-const parts = [
-  'a',
-  'b',
-  'ab',
-  '\n',
-  ' ',
-  '\u3000',
-  '\0',
-  '\\',
-  '\\u0000',
-  '"',
-  '%',
-  '*',
-  '猫',
-  '😀',
-];
+const parts = [...'ab\n \u3000\0\\"%*猫😀', 'ab', '\\u0000'];
 const text = (maxLength: number) =>
   fc.array(fc.constantFrom(...parts), { maxLength }).map((all) => all.join(''));
 
@@ -156,48 +141,5 @@ export function testRewrites(engine: Engine): void {
       assert.equal(await again(key, 'x'), 'repeated');
     assert.equal(await again('o', 'x'), 'changed');
     assert.equal(await again('p', 'x'), 'changed');
-  });
-
-  test('rewrites: a condition is tested after the changes before it in a batch', async (t) => {
-    const { notes, rewrite } = await open(t, engine);
-    const tag = (await notes.create([{ body: 'body' }]))?.tag ?? '';
-    const outcomes = await Promise.all([
-      rewrite(1, null, ['1']),
-      rewrite(1, isOneOf([tag]), ['too late']),
-      rewrite(1, isNoneOf([tag]), ['2']),
-      rewrite(1, null, ['3']),
-    ]);
-    assert.deepEqual(
-      outcomes.map((each) => each?.state),
-      ['changed', 'unmatched', 'changed', 'changed'],
-    );
-    assert.equal(JSON.parse((await notes.read(1))?.text ?? '').body, 'body\n1\n2\n3');
-  });
-
-  test('rewrites: the bound counts code points', async (t) => {
-    const { notes, rewrite } = await open(t, engine);
-    const all = parts.join('');
-    const body = `${all.repeat(Math.floor(MAX_BODY_LENGTH / [...all].length) - 1)}|`;
-    await notes.create([{ body }]);
-    const left = MAX_BODY_LENGTH - [...body].length - 1;
-    const stateOf = async (...texts: Texts) => (await rewrite(1, null, texts))?.state;
-    assert.equal(await stateOf('😀'.repeat(left + 1)), 'long');
-    assert.equal(await stateOf('😀'.repeat(left)), 'changed');
-    assert.equal(await stateOf('\0'), 'long');
-    assert.equal(await stateOf('|', '\0\0'), 'long');
-    assert.equal(await stateOf('|', '\0'), 'changed');
-  });
-
-  test('rewrites: all white space of the contract counts as blank', async (t) => {
-    const { notes, rewrite } = await open(t, engine);
-    await notes.create([{ body: 'a' }]);
-    const all = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code));
-    const blank = all.filter((each) => /\s/.test(each)).join('');
-    assert.equal((await rewrite(1, null, ['a', blank]))?.state, 'blank');
-    let old = 'a';
-    for (const each of ['\0', '\u200b', '\u0085', '\u180e']) {
-      assert.equal((await rewrite(1, null, [old, each]))?.state, 'changed');
-      old = each;
-    }
   });
 }
