@@ -1,25 +1,17 @@
 // Notes at names that clients choose.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { clusterAddress } from '../../support/engine.ts';
+import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
 import { request as send } from '../../support/http.ts';
 import { startProcesses } from '../../support/processes.ts';
-import { startStandIn } from '../../support/rqlite-stand-in.ts';
-import { type Service, startService } from '../../support/service.ts';
-
-type Test = Parameters<typeof startService>[0];
+import { startService } from '../../support/service.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 const AT = '/named/backup';
 const CONNECTIONS = 64;
 
-async function startOnCluster(t: Test): Promise<Service> {
-  const { nodes } = await startStandIn(t, 1);
-  return startService(t, { db: clusterAddress(nodes) });
-}
-
 /** Asserts that a name has exactly one note after requests that write it all at once. */
-async function assertOneNote(request: Service['request'], rounds: number): Promise<void> {
+async function assertOneNote({ request }: Pick<Target, 'request'>, rounds: number): Promise<void> {
   for (let round = 1; round <= rounds; round += 1) {
     const path = `/named/n${round}`;
     const puts = await Promise.all(
@@ -39,18 +31,12 @@ async function assertOneNote(request: Service['request'], rounds: number): Promi
   );
   const count = (wanted: number) => both.filter(({ status }) => status === wanted).length;
   assert.equal(count(201) + count(200) + count(204) + count(404), CONNECTIONS);
-  const { status } = await request('GET', AT);
-  assert.equal(count(201) - count(204), status === 200 ? 1 : 0);
-  const named = await request('GET', '/notes?named=true');
-  const all = await request('GET', '/notes');
-  assert.deepEqual(
-    [named.json.total, all.json.total],
-    Array(2).fill(rounds + count(201) - count(204)),
-  );
+  for (const path of ['/notes?named=true', '/notes'])
+    assert.equal((await request('GET', path)).json.total, rounds + count(201) - count(204), path);
 }
 
-for (const [engine, start] of Object.entries({ file: startService, rqlite: startOnCluster }))
-  describe(engine, () => {
+for (const [deployment, start] of Object.entries(DEPLOYMENTS))
+  describe(deployment, () => {
     test('names: a note is created, read, replaced, changed and deleted at its name', async (t) => {
       const { request } = await start(t);
       const missing = await request('GET', AT);
@@ -174,24 +160,22 @@ for (const [engine, start] of Object.entries({ file: startService, rqlite: start
       const { request } = await start(t);
       const unknown = await request('PUT', AT, { json: { ...NOTE, tag_ids: [7] } });
       assert.deepEqual([unknown.status, unknown.json.errors[0].pointer], [422, '#/tag_ids/0']);
-      for (const name of ['-a', '.a', 'a%20b', 'a%2Fb', 'ä', 'a'.repeat(129)])
-        assert.equal(
-          (await request('PUT', `/named/${encodeURI(name)}`, { json: NOTE })).status,
-          422,
-        );
-      assert.equal((await request('PUT', `/named/${'a'.repeat(128)}`, { json: NOTE })).status, 201);
+      const put = async (name: string) =>
+        (await request('PUT', `/named/${name}`, { json: NOTE })).status;
+      for (const name of ['-a', '.a', 'a%20b', 'a%2Fb', '%C3%A4', 'a'.repeat(129)])
+        assert.equal(await put(name), 422, name);
+      assert.equal(await put('a'.repeat(128)), 201);
       assert.equal((await request('GET', '/notes')).json.total, 1);
     });
 
     test('names: however many create one at once, there is one note', async (t) => {
-      const { request } = await start(t);
-      await assertOneNote(request, 2);
+      await assertOneNote(await start(t), 2);
     });
   });
 
 test('names: however many create one in several processes, there is one note', async (t) => {
   const { url } = await startProcesses(t, 2, ['--log-level', 'silent']);
-  await assertOneNote((...args) => send(url, ...args), 3);
+  await assertOneNote({ request: (...args) => send(url, ...args) }, 3);
 });
 
 test('names: a text is a named note, too', async (t) => {
@@ -211,26 +195,13 @@ test('names: lists can show and select them', async (t) => {
     await request('PUT', `/named/${name}`, { json: { ...NOTE, tags: ['x'] } });
   for (const path of ['/notes', '/tags/1/notes'])
     for (const [query, expected] of [
-      [
-        '',
-        [
-          [1, null],
-          [2, 'b'],
-          [3, 'a'],
-        ],
-      ],
-      [
-        '&named=true',
-        [
-          [2, 'b'],
-          [3, 'a'],
-        ],
-      ],
-      ['&named=false&order=-id', [[1, null]]],
-      ['&named=true&order=-updated&limit=1', [[3, 'a']]],
+      ['', '1 null,2 b,3 a'],
+      ['&named=true', '2 b,3 a'],
+      ['&named=false&order=-id', '1 null'],
+      ['&named=true&order=-updated&limit=1', '3 a'],
     ] as const) {
       const { json } = await request('GET', `${path}?include=name${query}`);
-      const found = json.items.map(({ id, name }: { id: number; name: string }) => [id, name]);
-      assert.deepEqual(found, expected, `${path} ${query}`);
+      const found = json.items.map(({ id, name }: Record<string, string>) => `${id} ${name}`);
+      assert.equal(found.join(), expected, `${path} ${query}`);
     }
 });

@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Violation } from '../../../src/http/problem.ts';
-import { clusterAddress } from '../../support/engine.ts';
-
-import { startStandIn } from '../../support/rqlite-stand-in.ts';
-import { type Service, startService } from '../../support/service.ts';
+import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
+import { startService } from '../../support/service.ts';
 import { lines } from '../../support/tagged-notes.ts';
 
 const [A, B] = ['2020-01-01T00:00:00.000Z', '2021-06-30T12:00:00.500Z'];
@@ -13,49 +11,35 @@ const FORM =
   / must (?:be a time \(RFC 3339\), such as \S+|lie in the years 0000 to 9999 \(UTC\))\.$/;
 const NOTE = { title: 'a', body: 'b' };
 
-async function startOnCluster(t: Parameters<typeof startService>[0]): Promise<Service> {
-  const { nodes } = await startStandIn(t, 1);
-  return startService(t, { db: clusterAddress(nodes) });
-}
-
 /** Returns the times of all records at `path`. */
-async function timesAt({ request }: Service, path: string): Promise<(string | null)[][]> {
+async function timesAt({ request }: Target, path: string): Promise<(string | null)[][]> {
   const { json } = await request('GET', `${path}?include=times`);
   return json.items.map((each: Record<string, string>) => [each.created_at, each.updated_at]);
 }
 
-for (const [engine, start] of Object.entries({ file: startService, rqlite: startOnCluster }))
-  describe(engine, () => {
+for (const [deployment, start] of Object.entries(DEPLOYMENTS))
+  describe(deployment, () => {
     test('times: a record gets those of its creation; one stands for both', async (t) => {
       const service = await start(t);
-      const { request } = service;
-      const create = async (path: string, json: object, headers = {}) =>
-        assert.equal((await request('POST', path, { json, headers })).status, 201);
-      const both = { created_at: A, updated_at: B };
       for (const [path, record] of [
         ['/notes', NOTE],
         ['/tags', { name: 'a' }],
         ['/notes/1/comments', { body: 'a' }],
       ] as const) {
-        await create(path, { ...record, ...both });
-        await create(path, { ...record, created_at: '2020-01-01T02:00:00.0009+02:00' });
-        await create(
-          path,
-          { ...record, created_at: null, updated_at: B },
-          { 'idempotency-key': path },
-        );
-        await create(
-          path,
-          { ...record, created_at: null, updated_at: B },
-          { 'idempotency-key': path },
-        );
-        assert.deepEqual(await timesAt(service, path), [
-          [A, B],
-          [A, A],
-          [B, B],
-        ]);
+        const keyed = { times: { created_at: null, updated_at: B }, key: path };
+        for (const { times, key } of [
+          { times: { created_at: A, updated_at: B } },
+          { times: { created_at: '2020-01-01T02:00:00.0009+02:00' } },
+          ...[keyed, keyed],
+        ]) {
+          const headers = key ? { 'idempotency-key': key } : {};
+          const parts = { json: { ...record, ...times }, headers };
+          assert.equal((await service.request('POST', path, parts)).status, 201);
+        }
+        const stored = (await timesAt(service, path)).map((each) => each.join());
+        assert.deepEqual(stored, [`${A},${B}`, `${A},${A}`, `${B},${B}`]);
       }
-      const found = await request('GET', `/notes?created_before=${B}&fields=id`);
+      const found = await service.request('GET', `/notes?created_before=${B}&fields=id`);
       assert.deepEqual(found.json.items, [{ id: 1 }, { id: 2 }]);
     });
 
@@ -64,25 +48,15 @@ for (const [engine, start] of Object.entries({ file: startService, rqlite: start
       const { request } = service;
       const before = new Date().toISOString();
       const { json: first } = await request('GET', '/changes');
-      const all = [
+      const more = [
         { created_at: A, tags: ['x'] },
         { tag_ids: [] },
         { created_at: A, updated_at: B },
       ];
-      const { status } = await request(
-        'POST',
-        '/notes',
-        lines(...all.map((each) => ({ ...NOTE, ...each }))),
-      );
-      assert.equal(status, 201);
-      const [one, two = [], three] = await timesAt(service, '/notes');
-      assert.deepEqual(
-        [one, three],
-        [
-          [A, A],
-          [A, B],
-        ],
-      );
+      const all = lines(...more.map((each) => ({ ...NOTE, ...each })));
+      assert.equal((await request('POST', '/notes', all)).status, 201);
+      const [one = [], two = [], three = []] = await timesAt(service, '/notes');
+      assert.deepEqual([...one, ...three], [A, A, A, B]);
       assert.ok(String(two[0]) >= before && two[0] === two[1], String(two));
       const [tag = []] = await timesAt(service, '/tags');
       assert.ok(String(tag[0]) >= before, String(tag));
@@ -97,7 +71,7 @@ test('times: notes are copied with times and tags by GET and POST', async (t) =>
   for (const tags of [['x', 'y'], [], ['y']])
     await from.request('POST', '/notes', { json: { ...NOTE, tags, created_at: A } });
   await from.request('PATCH', '/notes/2', { json: { title: 'c' } });
-  const read = async ({ request }: Service) =>
+  const read = async ({ request }: Target) =>
     (await request('GET', '/notes?include=times,tags,etag,tag_ids')).json.items;
   const withoutIds = ({ id, etag, tag_ids, ...rest }: Record<string, unknown>) => rest;
   const original = await read(from);
