@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { MAX_TITLE_LENGTH } from '../../src/contract/generated.js';
-import { bodyInMarkdown, markdownOf, noteIn } from '../../src/text/members.ts';
-import { anyText, filledText } from './texts.ts';
+import { markdownOf, noteIn } from '../../src/text/members.ts';
+import { filledText } from './texts.ts';
 
 const LONG = 'a'.repeat(MAX_TITLE_LENGTH);
 const ASTRAL = '𝒂'.repeat(MAX_TITLE_LENGTH);
@@ -90,20 +90,6 @@ test('texts: large ones of every kind are read', () => {
   }
 });
 
-test('texts: a note in Markdown is the same note, except for line breaks and outer spaces', () => {
-  fc.assert(
-    fc.property(filledText, filledText, (title, body) => {
-      const markdown = markdownOf({ title, body });
-      const shown = title
-        .replaceAll('\r\n', ' ')
-        .replace(/[\r\n]/g, ' ')
-        .trim();
-      assert.deepEqual(noteIn(markdown), { title: shown, body });
-    }),
-    { numRuns: 2_000 },
-  );
-});
-
 test('texts: every text that is not blank is a note, and stays it in Markdown', () => {
   fc.assert(
     fc.property(filledText, (each) => {
@@ -113,13 +99,5 @@ test('texts: every text that is not blank is a note, and stays it in Markdown', 
       assert.deepEqual(noteIn(markdownOf({ title, body })), { title, body });
     }),
     { numRuns: 2_000 },
-  );
-});
-
-test('texts: in Markdown, a comment begins with a second byte order mark: readers drop one', () => {
-  fc.assert(
-    fc.property(anyText, (body) => {
-      assert.equal(new TextDecoder().decode(Buffer.from(bodyInMarkdown({ body }))), body);
-    }),
   );
 });
