@@ -74,10 +74,8 @@ for (const kind of ['file', 'cluster'] as const)
     const service = await startService(t, { db });
     const before = await exported(db);
     const message = await begin(service.url);
-    assert.deepEqual(
-      [message.statusCode, message.headers['content-type'], message.headers['cache-control']],
-      [200, 'application/x-ndjson', 'no-store'],
-    );
+    assert.equal(message.statusCode, 200);
+    assert.equal(message.headers['cache-control'], 'no-store');
     assert.equal((await service.request('PUT', `/notes/${MANY}`, NOTE)).status, 200);
     assert.equal((await service.request('DELETE', `/notes/${MANY - 1}`)).status, 204);
     assert.equal((await service.request('POST', '/notes', NOTE)).status, 201);
@@ -86,8 +84,14 @@ for (const kind of ['file', 'cluster'] as const)
     assert.ok(text !== before && text === (await exported(db)));
   });
 
-test('export over HTTP: of a database in memory, ready to import', async (t) => {
+test('export over HTTP: of a database in memory, ready to import; HEAD has the headers', async (t) => {
   const service = await startService(t, { db: ':memory:' });
+  // They hold nothing.
+  for (let count = 0; count < 10; count += 1) {
+    const { status, headers } = await service.request('HEAD', '/export');
+    assert.deepEqual([status, headers['content-type']], [200, 'application/x-ndjson']);
+  }
+  assert.equal((await service.request('GET', '/export?limit=5')).status, 422);
   const empty = (await service.request('GET', '/export')).text;
   assert.match(empty, /^{"type":"notes-server",.*}\n{"type":"end","records":0}\n$/);
   const json = { title: 'a\u0000\u{10ffff}', body: '"\n', tags: ['x', 'y'] };
@@ -100,23 +104,16 @@ test('export over HTTP: of a database in memory, ready to import', async (t) => 
   assert.deepEqual([note.title, note.body], [json.title, json.body]);
 });
 
-test('export over HTTP: with several processes', async (t) => {
-  const db = await filledFile(t, 100);
+test('export over HTTP: one for each client of several processes', async (t) => {
+  const db = await largeFile(t);
   const { url } = await startProcesses(t, 2, ['--db', db]);
   await request(url, 'POST', '/notes', NOTE);
-  const before = await exported(db);
-  for (let count = 0; count < 4; count += 1)
-    assert.equal((await request(url, 'GET', '/export')).text, before);
-});
-
-test('export over HTTP: one for each client of several processes', async (t) => {
-  const { url } = await startProcesses(t, 2, ['--db', await largeFile(t)]);
   const beginSome = () => Promise.all(Array.from({ length: 6 }, () => begin(url)));
   const reading = (await beginSome()).filter(({ statusCode }) => statusCode === 200);
   assert.equal(reading.length, 1);
   const statuses = (await beginSome()).map(({ statusCode }) => statusCode);
   assert.deepEqual(new Set(statuses), new Set([503]));
-  assert.ok((await rest(reading[0] ?? assert.fail())).endsWith(`"records":${MANY}}\n`));
+  assert.ok((await rest(reading[0] ?? assert.fail())) === (await exported(db)));
   assert.equal((await begin(url)).statusCode, 200);
 });
 
@@ -144,16 +141,6 @@ test('export over HTTP: one for each client, two in all', async (t) => {
   await until(async () => (await ask(3)).status === 200);
   assert.ok((await rest(second)).endsWith(`"records":${MANY}}\n`));
   assert.equal((await ask(2)).status, 200);
-});
-
-test('export over HTTP: HEAD has the headers, and holds nothing', async (t) => {
-  const service = await startService(t, { db: await filledFile(t, 1) });
-  for (let count = 0; count < 10; count += 1) {
-    const { status, headers } = await service.request('HEAD', '/export');
-    assert.deepEqual([status, headers['content-type']], [200, 'application/x-ndjson']);
-  }
-  assert.equal((await service.request('GET', '/export')).status, 200);
-  assert.equal((await service.request('GET', '/export?limit=5')).status, 422);
 });
 
 test('export over HTTP: keys for reading may, and a removed one is cut off', async (t) => {
