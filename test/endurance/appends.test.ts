@@ -1,5 +1,5 @@
 // Many clients append to one note, and to notes at names that nobody has created yet, and edit what
-// they have appended, while processes and nodes are killed. Each acknowledged text is there once and
+// they have appended, while processes and nodes are killed. Each acknowledged text is there once,
 // whole, each other one at most once; each name has one note, and no note lacks one.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
