@@ -41,26 +41,13 @@ test('requests: the log has one line for a call, with its tool and what it wrote
   ]);
 });
 
-test('requests: a key for reading neither sees nor calls tools that write', async (t) => {
-  const service = await startService(t, withKeys(t, 'reader access=read', 'writer'));
+test('requests: a key for reading that calls a tool that writes is refused, and logged', async (t) => {
+  const service = await startService(t, withKeys(t, 'reader access=read'));
   const reader = { authorization: 'Bearer reader' };
-  await callTool(
-    service,
-    'create_note',
-    { title: 'a', body: 'b' },
-    { authorization: 'Bearer writer' },
-  );
-  const { json } = await service.request('POST', '/mcp', legacy('tools/list', {}, reader));
-  const tools: readonly { name: string }[] = json.result.tools;
-  assert.deepEqual(
-    tools.map(({ name }) => name),
-    ['search_notes', 'get_note', 'list_tags', 'list_changes'],
-  );
   const { isError, text } = await callTool(service, 'delete_note', { id: 1 }, reader);
   assert.ok(isError && text.startsWith('This key may only read. Tell the user'), text);
   const { level, fields } = service.log.at(-1) ?? {};
   assert.deepEqual([level, fields?.reason], ['info', 'This key may only read.']);
-  assert.equal((await callTool(service, 'get_note', { id: 1 }, reader)).json.body, 'b');
 });
 
 test('requests: each call counts once towards the rate limit', async (t) => {
@@ -75,20 +62,15 @@ test('requests: with --no-mcp there is no endpoint', async (t) => {
   assert.equal((await service.request('POST', '/mcp', legacy('ping'))).status, 404);
 });
 
-test('requests: a long note is read in parts, and a list says how to go on', async (t) => {
+test('requests: a long note is read in parts', async (t) => {
   const service = await startService(t);
   const body = `${'👋'.repeat(20_000)}end`;
-  for (const title of ['a', 'b']) await callTool(service, 'create_note', { title, body });
+  await callTool(service, 'create_note', { title: 'a', body });
   const { json: first } = await callTool(service, 'get_note', { id: 1 });
   assert.deepEqual([first.remaining, first.next_offset], [3, 20_000]);
   const rest = await callTool(service, 'get_note', { id: 1, offset: first.next_offset });
   assert.equal(first.body + rest.json.body, body);
   assert.equal(rest.json.next_offset, undefined);
-  const page = await callTool(service, 'search_notes', { query: 'end', limit: 1 });
-  assert.deepEqual([page.json.total, page.json.next_offset], [2, 1]);
-  assert.match(page.json.items[0].snippet, /end$/);
-  const last = await callTool(service, 'search_notes', { query: 'end', limit: 1, offset: 1 });
-  assert.equal(last.json.next_offset, undefined);
 });
 
 test('requests: a refusal to restore lists the versions of the note', async (t) => {
@@ -211,21 +193,14 @@ test('requests: a refusal names arguments of the tool, and what to do about each
   }
 });
 
-test('requests: what a write made of the tags, and what follows an offset', async (t) => {
+test('requests: what a write made of the tags', async (t) => {
   const service = await startService(t);
   const call = async (tool: string, args: object) => (await callTool(service, tool, args)).json;
-  const note = { title: 'a', body: 'b👋c' };
-  assert.deepEqual((await call('create_note', { ...note, tags: ['d'] })).tags, ['d']);
+  const note = { title: 'a', body: 'b👋c', tags: ['d'] };
+  const { tags, characters } = await call('create_note', note);
+  assert.deepEqual([tags, characters], [['d'], 3]);
   assert.deepEqual((await call('set_tags', { id: 1, tags: [] })).tags, []);
   assert.deepEqual((await call('set_tags', { id: 1, tags: '["e","d"]' })).tags, ['e', 'd']);
-  for (const [offset, body] of [
-    [0, note.body],
-    [2, 'c'],
-    [9, ''],
-  ]) {
-    const part = await call('get_note', { id: 1, offset });
-    assert.deepEqual([part.body, part.characters], [body, 3]);
-  }
   const { total } = await call('search_notes', { updated_after: '2999-01-01T00:00:00Z' });
   assert.equal(total, 0);
 });

@@ -1,4 +1,5 @@
-// The ids of tags that a note creates by name, in the log line of the write.
+// The ids of tags that a note creates by name, in the log line of the write. The games of
+// test/support/link-games.ts check those of writes at the same time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clusterAddress } from '../../support/engine.ts';
@@ -48,29 +49,6 @@ async function checkWrites(service: Service): Promise<void> {
     assert.deepEqual(await write(method, path, parts), ids, `${method} ${JSON.stringify(parts)}`);
 }
 
-async function checkRaces(service: Service): Promise<void> {
-  await service.request('POST', '/notes', { json: NOTE });
-  const answers = await Promise.all(
-    Array.from({ length: 40 }, (_, at) => {
-      const json = { ...NOTE, tags: [`a${at % 4}`, 'same', `b${at % 10}`] };
-      if (at % 4 === 0) return service.request('PUT', '/notes/1', { json });
-      return service.request('POST', '/notes', at % 4 === 1 ? lines(json, json) : { json });
-    }),
-  );
-  const created = answers.flatMap((answer) => {
-    const { tag_id: tag = [] } = idsOf(service, answer);
-    const [first, last = first] = [tag].flat() as number[];
-    if (first === undefined || last === undefined) return [];
-    return Array.from({ length: last - first + 1 }, (_, step) => first + step);
-  });
-  const { items } = (await service.request('GET', '/tags?limit=100')).json;
-  assert.equal(items.length, 15);
-  assert.deepEqual(
-    created.sort((one, other) => one - other),
-    items.map(({ id }: { id: number }) => id),
-  );
-}
-
 for (const [deployment, start] of Object.entries({
   'the database of the tests': startService,
   'the stand-in of a cluster': async (test: Parameters<typeof startService>[0]) =>
@@ -78,6 +56,4 @@ for (const [deployment, start] of Object.entries({
 })) {
   test(`log: the ids of tags that a write has created by name, ${deployment}`, async (t) =>
     checkWrites(await start(t)));
-  test(`log: each tag that is created by name is in one line, ${deployment}`, async (t) =>
-    checkRaces(await start(t)));
 }
