@@ -76,14 +76,13 @@ export type Deed = keyof typeof DEEDS;
 /** The input of `fail`. */
 export interface Failure {
   readonly deed: Deed;
-  readonly culprit: number;
-  /** How many wait for the culprit at a gate that stays closed; it acts when all have arrived. */
+  /** How many wait for the last at a gate that stays closed; it acts when all have arrived. */
   readonly mates: number;
   readonly cells: Int32Array;
 }
 
-function fail({ deed, culprit, mates, cells }: Failure, index: number): unknown {
-  if (index !== culprit) return wait(cells, index);
+function fail({ deed, mates, cells }: Failure, index: number): unknown {
+  if (index < mates) return wait(cells, index);
   for (let at = Atomics.load(cells, ARRIVED); at < mates; at = Atomics.load(cells, ARRIVED)) {
     Atomics.wait(cells, ARRIVED, at);
   }

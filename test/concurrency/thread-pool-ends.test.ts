@@ -81,8 +81,7 @@ const STATES: readonly State[] = [
     idle: 0,
     async arrange(pool, signal, clock) {
       await serveOne(pool, clock);
-      const { cells } = createGate();
-      const input = { deed: 'run for ever', culprit: 0, mates: 0, cells };
+      const input = { deed: 'run for ever', mates: 0, cells: createGate().cells };
       const answer = pool.run('fail', [input], signal);
       answer.catch(() => undefined);
       await until(() => pool.counts().alive === 2 && pool.counts().waiting === 0);

@@ -15,7 +15,7 @@ const NO_THREADS = { alive: 0, idle: 0, waiting: 0 };
 /** Requests two threads, of which the second fails while the first waits for ever. */
 function requestFailure(pool: WatchedPool, deed: Deed) {
   const { cells, arrived } = createGate();
-  const answer = pool.run('fail', Array(2).fill({ deed, culprit: 1, mates: 1, cells }));
+  const answer = pool.run('fail', Array(2).fill({ deed, mates: 1, cells }));
   return { answer, arrived };
 }
 

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { LineLog, type Log, pieceLength } from '../../../src/log/log.ts';
+import { LineLog, pieceLength } from '../../../src/log/log.ts';
 import { startCommand } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
@@ -47,12 +47,18 @@ function pipeTarget(test: TestContext) {
   return { path, target };
 }
 
-/** Writes numbered lines of a thousand characters, four times what a pipe holds. */
-function writeMany(log: Log): number {
-  const count = (4 * PIPE_BYTES) / 1_024;
-  for (let number = 0; number < count; number += 1)
-    log.write('info', 'x'.repeat(1_000), { number });
-  return count;
+/**
+ * Writes numbered lines of a thousand characters to a pipe, four times what it holds, and one more
+ * when it is full.
+ */
+async function writeMany(test: TestContext) {
+  const { path, target } = pipeTarget(test);
+  const log = new LineLog('info', { target });
+  const last = (4 * PIPE_BYTES) / 1_024;
+  for (let number = 0; number < last; number += 1) log.write('info', 'x'.repeat(1_000), { number });
+  await untilFull(target);
+  log.write('info', 'last', { number: last });
+  return { path, log, last };
 }
 
 const numbers = (lines: readonly { number: number }[]) => lines.map(({ number }) => number);
@@ -123,26 +129,19 @@ test('log: a level includes the more severe ones', (t) => {
 });
 
 test('log: a slow pipe gets every line whole and in order', async (t) => {
-  const { path, target } = pipeTarget(t);
-  const log = new LineLog('info', { target });
-  const count = writeMany(log);
-  await untilFull(target);
-  log.write('info', 'last', { number: count });
+  const { path, last } = await writeMany(t);
   let text = '';
   const reader = createReadStream(path, 'utf8').on('data', (chunk) => {
     text += chunk;
   });
-  await until(() => text.includes(`"number":${count}}\n`));
+  await until(() => text.includes(`"number":${last}}\n`));
   reader.destroy();
   const lines = text.split('\n').filter((line) => line !== '');
-  assert.deepEqual(numbers(lines.map((line) => JSON.parse(line))), upTo(count + 1));
+  assert.deepEqual(numbers(lines.map((line) => JSON.parse(line))), upTo(last + 1));
 });
 
 test('log: a pipe gets whole lines, safe from other writers', async (t) => {
-  const { path, target } = pipeTarget(t);
-  const log = new LineLog('info', { target });
-  const count = writeMany(log);
-  await untilFull(target);
+  const { path, last } = await writeMany(t);
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   t.after(() => closeSync(reader));
   const held = Buffer.alloc(2 * PIPE_BYTES);
@@ -152,10 +151,10 @@ test('log: a pipe gets whole lines, safe from other writers', async (t) => {
   const lines = held.toString('utf8', 0, bytes).split('\n');
   const whole = lines.filter((line) => line !== '').map((line) => JSON.parse(line));
   assert.deepEqual(numbers(whole), upTo(whole.length));
-  assert.ok(whole.length > 0 && whole.length < count);
+  assert.ok(whole.length > 0 && whole.length < last);
   // Read the rest as well: later it would go to another file with the same descriptor.
-  const last = `"number":${count - 1}}\n`;
-  await until(() => held.toString('utf8', 0, readNow(reader, held)).includes(last));
+  const rest = () => held.toString('utf8', 0, readNow(reader, held));
+  await until(() => rest().includes(`"number":${last}}\n`));
 });
 
 test('log: at most 4,096 bytes are written at once, unless a line is longer', () => {
@@ -168,19 +167,15 @@ test('log: at most 4,096 bytes are written at once, unless a line is longer', ()
 });
 
 test('log: flush resumes on a full pipe and waits for its reader', async (t) => {
-  const { path, target } = pipeTarget(t);
-  const log = new LineLog('info', { target });
-  const count = writeMany(log);
-  await untilFull(target);
-  log.write('info', 'last', { number: count });
+  const { path, log, last } = await writeMany(t);
   // A process copies the pipe into a file, as flush blocks this one.
   const { target: copy, lines } = fileTarget(t);
   const reader = spawn('cat', [path], { stdio: ['ignore', copy, 'inherit'] });
   log.flush();
-  await until(() => lines().length > count);
+  await until(() => lines().length > last);
   reader.kill();
   await once(reader, 'close');
-  assert.deepEqual(numbers(lines()), upTo(count + 1));
+  assert.deepEqual(numbers(lines()), upTo(last + 1));
 });
 
 test('log: lines beyond the buffer are dropped and counted', async (t) => {
