@@ -46,11 +46,19 @@ test('guides: one for each Markdown file', () => {
   assert.ok(NAMES.length > 10);
 });
 
-test('guides: pages with the title and headings', async () => {
+const pages = new Map(
+  await Promise.all(
+    NAMES.map(async (name) => {
+      const { status, headers, text } = await service.request('GET', `/docs/guides/${name}`);
+      assert.deepEqual([status, headers['content-type']], [200, 'text/html; charset=utf-8'], name);
+      return [name, text] as const;
+    }),
+  ),
+);
+
+test('guides: pages with the title and headings', () => {
   for (const { name, title, description } of GUIDES) {
-    const { status, headers, text } = await service.request('GET', `/docs/guides/${name}`);
-    assert.equal(status, 200, name);
-    assert.equal(headers['content-type'], 'text/html; charset=utf-8', name);
+    const text = pages.get(name) ?? '';
     assert.ok(text.startsWith('<!doctype html>\n<html lang="en">'), name);
     assert.ok(text.includes(`<title>${title} - notes-server</title>`), name);
     assert.ok(text.includes(`<meta name="description" content="${description}">`), name);
@@ -87,10 +95,9 @@ test('guides: two pages list them in groups, with a line each', async () => {
   }
 });
 
-test('guides: each has all of them at its side, and marks itself', async () => {
-  for (const name of NAMES) {
+test('guides: each has all of them at its side, and marks itself', () => {
+  for (const [name, text] of pages) {
     const path = `/docs/guides/${name}`;
-    const { text } = await service.request('GET', path);
     const [side = ''] = /<nav class="side".*?<\/nav>/s.exec(text) ?? [];
     assert.deepEqual(groupsIn(side, path, /<li><b>(.*?)<\/b>\n<ul>\n(.*?)<\/ul>/gs), WANTED, path);
     const marked = [...side.matchAll(/guides\/([\w-]+)" aria-current="page"/g)];
@@ -114,34 +121,20 @@ test('guides: the README has them in the same groups and order', () => {
   assert.deepEqual(listed, wanted);
 });
 
-/** Returns the page of a guide, the texts of its sections, and its blocks of code. */
-async function pageOf(name: string) {
-  const { text } = await service.request('GET', `/docs/guides/${name}`);
-  const blocks = markdownOf(name).matchAll(/^( *)```(\w*)\n(.*?)\n *```$/gms);
-  return {
-    html: text,
-    sections: [...text.matchAll(/<h2 id="([^"]+)">(.*)<\/h2>/g)],
-    blocks: [...blocks].map(([, indent = '', language, code = '']) => {
-      return { language, code: code.replaceAll(`\n${indent}`, '\n').slice(indent.length) };
-    }),
-  };
-}
-
-test('guides: headings link to themselves, and the longer guides have contents', async () => {
-  for (const name of NAMES) {
-    const { html, sections } = await pageOf(name);
+test('guides: headings link to themselves, and the longer guides have contents', () => {
+  for (const [name, html] of pages) {
     for (const [, id, inner = ''] of html.matchAll(/<h[2-6] id="([^"]+)">(.*)<\/h/g))
       assert.match(inner, new RegExp(`^<a href="#${id}">.*</a>$`), name);
     const [, contents = ''] = /<ul class="contents">\n(.*?)<\/ul>\n<\/nav>/s.exec(html) ?? [];
-    const wanted = sections.map(([, , link]) => `<li>${link}</li>\n`);
+    const sections = html.matchAll(/<h2 id="[^"]+">(.*)<\/h2>/g);
+    const wanted = [...sections].map(([, link]) => `<li>${link}</li>\n`);
     assert.equal(contents, wanted.length < 4 ? '' : wanted.join(''), name);
   }
 });
 
-test('guides: each leads to the previous and the next', async () => {
+test('guides: each leads to the previous and the next', () => {
   for (const [index, name] of NAMES.entries()) {
-    const { html } = await pageOf(name);
-    const [nav = ''] = /<nav class="neighbours".*?<\/nav>/s.exec(html) ?? [];
+    const [nav = ''] = /<nav class="neighbours".*?<\/nav>/s.exec(pages.get(name) ?? '') ?? [];
     const links = [...nav.matchAll(/<a rel="(.*?)" href="(.*?)">(.*?)<\/a>/g)].map(
       ([, ...all]) => all,
     );
@@ -156,9 +149,12 @@ test('guides: each leads to the previous and the next', async () => {
   }
 });
 
-test('guides: code is shown as it is written, with colours and marks', async () => {
-  for (const name of NAMES) {
-    const { html, blocks } = await pageOf(name);
+test('guides: code is shown as it is written, with colours and marks', () => {
+  for (const [name, html] of pages) {
+    const written = markdownOf(name).matchAll(/^( *)```(\w*)\n(.*?)\n *```$/gms);
+    const blocks = [...written].map(([, indent = '', language, code = '']) => {
+      return { language, code: code.replaceAll(`\n${indent}`, '\n').slice(indent.length) };
+    });
     const shown = [...html.matchAll(/<pre([^>]*)><code>(.*?)<\/code><\/pre>(\n<button)?/gs)];
     assert.deepEqual(
       shown.map(([, , code = '']) => shownBy(code)),
