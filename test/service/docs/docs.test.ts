@@ -3,6 +3,8 @@
 // test/endurance/browser-*.test.ts.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { extname } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { GUIDES } from '../../../src/docs/guides.ts';
@@ -10,26 +12,25 @@ import { PROBLEM_STATUS } from '../../../src/http/problem.ts';
 import { contract } from '../../support/contract.ts';
 import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
+import { root } from '../../support/sources.ts';
 
 const SLUGS = Object.keys(PROBLEM_STATUS);
 const GUIDE_PAGES = ['/docs/guides', ...GUIDES.map(({ name }) => `/docs/guides/${name}`)];
 const HTML = 'text/html; charset=utf-8';
-const [CSS, SCRIPT] = ['text/css; charset=utf-8', 'text/javascript; charset=utf-8'];
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** The files of the pages, and what the build puts there. */
+const FILES = [...readdirSync(new URL('src/docs/assets/', root)), 'samples.js', 'swagger-ui.css'];
 
 const DOCUMENTS = [
-  { path: '/docs', type: HTML },
-  ...GUIDE_PAGES.map((path) => ({ path, type: HTML })),
-  ...['page', 'docs', 'drawings', 'problems', 'guide', 'operations', 'operation'].map((name) => {
-    return { path: `/docs/${name}.css`, type: CSS };
+  ...['/docs', ...GUIDE_PAGES].map((path) => ({ path, type: HTML })),
+  ...[...FILES, 'swagger-ui-bundle.js'].map((name) => {
+    return { path: `/docs/${name}`, type: TYPES[extname(name)] };
   }),
-  ...['initializer', 'description', 'adjustments', 'requests', 'samples', 'copy', 'key'].map(
-    (name) => {
-      return { path: `/docs/${name}.js`, type: SCRIPT };
-    },
-  ),
-  { path: '/docs/swagger-ui.css', type: CSS },
-  { path: '/docs/swagger-ui-bundle.js', type: SCRIPT },
-  { path: '/docs/favicon.svg', type: 'image/svg+xml' },
   { path: '/openapi.json', type: 'application/json' },
 ];
 
