@@ -41,7 +41,7 @@ test('requests: the log has one line for a call, with its tool and what it wrote
   ]);
 });
 
-test('requests: a key for reading that calls a tool that writes is refused, and logged', async (t) => {
+test('requests: with a key for reading, a tool that writes is refused, and logged', async (t) => {
   const service = await startService(t, withKeys(t, 'reader access=read'));
   const reader = { authorization: 'Bearer reader' };
   const { isError, text } = await callTool(service, 'delete_note', { id: 1 }, reader);
