@@ -84,7 +84,7 @@ for (const kind of ['file', 'cluster'] as const)
     assert.ok(text !== before && text === (await exported(db)));
   });
 
-test('export over HTTP: of a database in memory, ready to import; HEAD has the headers', async (t) => {
+test('export over HTTP: of a database in memory, to import; HEAD has the headers', async (t) => {
   const service = await startService(t, { db: ':memory:' });
   // They hold nothing.
   for (let count = 0; count < 10; count += 1) {
