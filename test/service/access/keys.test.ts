@@ -31,12 +31,6 @@ stopQuotas({ after });
 /** One service for the tests that send no wrong key, which would count against their address. */
 const service = await startService({ after }, KEYED);
 
-test('keys: without configured keys every operation is open', async (t) => {
-  const open = await startService(t);
-  for (const headers of [{}, BEARER, { authorization: 'Basic x' }])
-    assert.equal((await open.request('GET', '/notes', { headers })).status, 200);
-});
-
 test('keys: every operation but health and documentation needs one', async () => {
   for (const [template, operations] of Object.entries(contract.paths)) {
     const path = template

@@ -3,15 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
-import {
-  assertProblem,
-  chunkedText,
-  converse,
-  NOTE,
-  openSocket,
-  readAll,
-  requestText,
-} from '../../support/raw.ts';
+import { assertProblem, chunkedText, converse, NOTE, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
@@ -124,21 +116,6 @@ test('pipelining: a malformed request waits for a slow answer', async (t) => {
   assertProblem(await answer(), 'bad-request');
   await closed();
   assert.deepEqual([server.outcomes.length, server.refusals.length], [1, 1]);
-});
-
-test('pipelining: the bytes after a malformed request are discarded', async () => {
-  for (const ahead of ['', requestText('GET /notes')]) {
-    for (const bad of ['nonsense\r\n\r\n', requestText('CONNECT b:443')]) {
-      const socket = await openSocket(service);
-      const written = new Promise((resolve, reject) => {
-        socket.once('error', reject);
-        socket.write(ahead + bad + 'x'.repeat(16_000_000), resolve);
-      });
-      const answers = await readAll(socket);
-      await written;
-      assert.equal(answers.match(/HTTP\/1\.1 \d+/g)?.length, ahead === '' ? 1 : 2, ahead + bad);
-    }
-  }
 });
 
 test('pipelining: nothing after an upgrade request is a request', async () => {

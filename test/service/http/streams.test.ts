@@ -8,6 +8,7 @@ import { createGate, startBareServer } from '../../support/bare-server.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { parseExposition, sampleOf } from '../../support/exposition.ts';
 import { send } from '../../support/http.ts';
+import { setLimits } from '../../support/overload.ts';
 import { converse, openSocket, readAll, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -16,9 +17,7 @@ const EVENTS = { accept: 'text/event-stream' };
 const NOTE = { json: { title: 'a', body: 'b' } };
 
 test('streams: at most so many', async (t) => {
-  const before = DISPATCH_LIMITS.streams;
-  t.after(() => Object.assign(DISPATCH_LIMITS, { streams: before }));
-  DISPATCH_LIMITS.streams = 2;
+  setLimits(t, DISPATCH_LIMITS, { streams: 2 });
   const service = await startService(t);
   const streams = [await openStream(t, service.url), await openStream(t, service.url)];
   const refused = await service.request('GET', '/changes', { headers: EVENTS });
@@ -33,15 +32,19 @@ test('streams: at most so many', async (t) => {
   await Promise.all([third.changes(1), streams[1]?.changes(2)]);
 });
 
-test('streams: a line in the log at the beginning and at the end', async (t) => {
+test('streams: logged at both ends, and counted while open, without a duration', async (t) => {
   const service = await startService(t);
+  const metrics = async () => (await service.request('GET', '/metrics')).text;
+  const read = async (name: string) => sampleOf(parseExposition(await metrics()), name);
   const stream = await openStream(t, service.url, '/changes', { 'x-request-id': 'my-stream' });
-  const linesOf = () => service.log.filter(({ fields }) => fields.request_id === 'my-stream');
-  await until(() => linesOf().length === 1);
+  await until(async () => (await read('notes_streams_open')) === 1);
+  assert.equal(await read('http_server_active_requests'), 1);
   stream.close();
-  await until(() => linesOf().length === 2);
+  await until(async () => (await read('notes_streams_open')) === 0);
+  assert.doesNotMatch(await metrics(), /request_duration.*http_route="\/changes"/);
+  const lines = service.log.filter(({ fields }) => fields.request_id === 'my-stream');
   assert.deepEqual(
-    linesOf().map(({ level, message, fields }) => [level, message, fields.route, fields.status]),
+    lines.map(({ level, message, fields }) => [level, message, fields.route, fields.status]),
     [
       ['info', 'stream opened', '/changes', 200],
       ['info', 'stream ended', '/changes', 200],
@@ -49,23 +52,13 @@ test('streams: a line in the log at the beginning and at the end', async (t) => 
   );
 });
 
-test('streams: counted while they are open, without a duration', async (t) => {
-  const service = await startService(t);
-  const read = async () => parseExposition((await service.request('GET', '/metrics')).text);
-  const stream = await openStream(t, service.url);
-  await until(async () => sampleOf(await read(), 'notes_streams_open') === 1);
-  const open = await read();
-  assert.equal(sampleOf(open, 'http_server_active_requests'), 1);
-  stream.close();
-  await until(async () => sampleOf(await read(), 'notes_streams_open') === 0);
-  const durations = (await service.request('GET', '/metrics')).text;
-  assert.doesNotMatch(durations, /request_duration.*http_route="\/changes"/);
-});
-
-test('streams: opening one counts as one request', async (t) => {
-  const service = await startService(t, { rateLimit: 2 });
-  await openStream(t, service.url);
-  await openStream(t, service.url);
+test('streams: opening one counts as one request, and other origins may read it', async (t) => {
+  const origin = 'https://app.example';
+  const service = await startService(t, { rateLimit: 2, corsOrigins: [origin] });
+  for (let count = 0; count < 2; count += 1) {
+    const { headers } = await openStream(t, service.url, '/changes', { origin });
+    assert.equal(headers['access-control-allow-origin'], origin);
+  }
   const refused = await service.request('GET', '/changes', { headers: EVENTS });
   assert.equal(refused.status, 429);
 });
@@ -85,13 +78,6 @@ test('streams: another request on the connection ends both', async (t) => {
     await until(() => other.closed && count('stream ended') === 2 * index + 2);
   }
   assert.equal((await service.request('GET', '/notes')).json.total, 0);
-});
-
-test('streams: pages of other origins may read them', async (t) => {
-  const origin = 'https://app.example';
-  const service = await startService(t, { corsOrigins: [origin] });
-  const { headers } = await openStream(t, service.url, '/changes', { origin });
-  assert.equal(headers['access-control-allow-origin'], origin);
 });
 
 test('streams: an old client gets them without chunks, until the end', async (t) => {
