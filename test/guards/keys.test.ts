@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
-import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import promises from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { isReadByOthers } from '../../src/guards/key-file.ts';
 import { type Key, type Keys, loadKeys } from '../../src/guards/keys.ts';
 import { temporaryFolder } from '../support/engine.ts';
 
@@ -210,22 +209,6 @@ test('keys: a reload ends those that it removes or changes, and no others', asyn
   );
   const ofNow = ['same', 'moved', 'changed', 'added'].map((key) => keyIn(keys, key).isOver);
   assert.deepEqual(ofNow, [false, false, false, false]);
-});
-
-test('keys: a file that other users can read', {
-  skip: process.platform === 'win32',
-}, async (t) => {
-  const file = fileWith(t, 'key');
-  for (const [mode, isRead] of [
-    [0o600, false],
-    [0o400, false],
-    [0o644, true],
-    [0o604, true],
-  ] as const) {
-    chmodSync(file, mode);
-    assert.equal(await isReadByOthers(file), isRead, mode.toString(8));
-  }
-  assert.equal(await isReadByOthers(`${file}-missing`), false);
 });
 
 const NOT_A_FILE = /: it is not a regular file$/;

@@ -112,7 +112,7 @@ test('keys: the log warns of a file that other users can read', {
   writeFileSync(file, 'secret-a\n', { mode: 0o644 });
   const args = ['--api-keys-file', file];
   const service = await startProcesses(t, 2, args, { folder, coverage: true });
-  for (const mode of [0o600, 0o644]) {
+  for (const mode of [0o400, 0o604]) {
     chmodSync(file, mode);
     const reloaded = service.nextLine(({ message }) => message === 'keys reloaded');
     service.process.kill('SIGHUP');

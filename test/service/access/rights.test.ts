@@ -15,6 +15,7 @@ import { type Service, startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
+const NO_KEY = 'This service asks for a key: send "authorization: Bearer KEY".';
 const READER = { authorization: 'Bearer secret-reader' };
 const WRITER = { authorization: 'Bearer secret-writer' };
 
@@ -31,22 +32,27 @@ const service = await startService({ after }, KEYED);
 const isOpen = (path: string) =>
   /^\/(?:$|health$|livez$|readyz$|docs|openapi\.json|problems)/.test(path);
 
-/** The methods of each path that needs a key, with 1 for each id. At /mcp, each tool has rights. */
+/** The methods of each path that needs a key, with 1 for each id. */
 const operations = Object.entries(contract.paths).flatMap(([template, item]) =>
   Object.keys(item)
-    .filter((name) => name !== 'parameters' && !isOpen(template) && template !== '/mcp')
+    .filter((name) => name !== 'parameters' && !isOpen(template))
     .map((name) => [name.toUpperCase(), template.replace(/\{\w+\}/g, '1')] as const),
 );
 
 const countOf = async ({ request }: Pick<Service, 'request'>) =>
   (await request('GET', '/notes', { headers: WRITER })).json.total;
 
-test('rights: a key for reading reads whatever others read, and writes nothing', async () => {
+test('rights: without a key, nothing; one for reading reads whatever others read', async () => {
   for (const headers of [WRITER, { 'x-api-key': 'secret-plain' }])
     assert.equal((await service.request('POST', '/notes', { json: NOTE, headers })).status, 201);
   let refused = 0;
   for (const [method, path] of operations) {
     const parts = method === 'GET' ? {} : { json: NOTE };
+    const keyless = await service.request(method, path, parts);
+    assert.equal(keyless.json.detail, NO_KEY, `${method} ${path}`);
+    assert.deepEqual([keyless.status, keyless.headers['www-authenticate']], [401, 'Bearer']);
+    // There, each tool has its rights.
+    if (path === '/mcp') continue;
     const answer = await service.request(method, path, { ...parts, headers: READER });
     if (method === 'GET') {
       const other = await service.request(method, path, { headers: WRITER });

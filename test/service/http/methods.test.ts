@@ -96,19 +96,6 @@ async function assertSameHeaders(path: string, headers: Record<string, string> =
   assert.deepEqual({ ...head.headers, ...varying }, { ...get.headers, ...varying }, path);
 }
 
-test('methods: a refused HEAD has the headers of the problem', async () => {
-  for (const [path, status] of [
-    ['/counter/increment', 405],
-    ['/nothing', 404],
-    ['/notes/7', 404],
-  ] as const) {
-    const answer = await exchangeLast(service, `HEAD ${path}`);
-    assert.deepEqual([answer.status, answer.body], [status, '']);
-    assert.equal(answer.headers['content-type'], 'application/problem+json');
-    assert.ok(Number(answer.headers['content-length']) > 0);
-  }
-});
-
 test('paths: similar ones are 404', async () => {
   const paths = places.flatMap(({ path }) =>
     path === '/'
