@@ -162,8 +162,8 @@ async function checkFeed(service: Target): Promise<void> {
   const changesSince = async (cursor: string) => {
     const { json } = await send('GET', `/changes?since=${cursor}`, 200);
     return json.items.map(
-      ({ type, note_id: note, tag_id: tag }: Record<string, string>) =>
-        `${type} ${[note, tag].filter(Boolean).join('-')}`,
+      ({ type, at, note_id: note, tag_id: tag }: Record<string, string>) =>
+        `${at && type} ${[note, tag].filter(Boolean).join('-')}`,
     );
   };
   const position = async () => (await send('GET', '/changes', 200)).json.next;
