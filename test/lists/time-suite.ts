@@ -1,5 +1,5 @@
 // The tests of pages with filters, for any engine: they are compared with a plain filter. The notes
-// fill several blocks of ids and numbers, some of whose bounds exclude a range of times, or not all.
+// fill blocks of ids and numbers: the bounds of some exclude a range, others are partly in it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SORT_LIMITS } from '../../src/lists/list.ts';
