@@ -7,18 +7,14 @@ import { type TestContext, test } from 'node:test';
 import { change, newFile, openPath, withNumbers, writeMigrated } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
 import { playHistory } from '../support/history-games.ts';
-import {
-  type RestartableService,
-  startRestartable,
-  withKills,
-} from '../support/restartable-service.ts';
+import { type RestartableService, startRestartable } from '../support/restartable-service.ts';
 import { needsRqlited, startNodes } from '../support/rqlite-nodes.ts';
 import { assertSound } from '../support/stored-data.ts';
-import { testLedger } from './ledgers.ts';
+import { type Ledger, testLedger } from './ledgers.ts';
 
 const seed = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
 
-const NOTES = 16;
+const NOTES = 64;
 const COMMENTS = 3;
 const OLD_NOTES = 100_000;
 const MONTH_MS = 31 * 86_400_000;
@@ -50,52 +46,45 @@ test('history: a game of two services on a cluster', { skip: needsRqlited }, asy
   await play(t, clusterAddress(cluster.nodes.map(({ url }) => url)), 500);
 });
 
-/** Each client deletes and restores a note, which is always whole, in the trash or not. */
-async function deleteAndRestore(
-  t: TestContext,
-  db: string,
-  total: number,
-  killsOf: (service: RestartableService) => (() => Promise<void>)[],
-): Promise<void> {
-  const service = await startRestartable(t, db);
+/** Clients delete and restore notes, each of which is always whole, in the trash or not. */
+async function beginRestores(service: RestartableService): Promise<Ledger> {
   const { attempt, insist } = service;
   for (const name of ['a', 'b']) await insist('POST', '/tags', keyed({ name }));
   const ids = await Promise.all(
     Array.from({ length: NOTES }, (_, place) => create(service, place)),
   );
-  let done = 0;
+  let restored = 0;
 
-  async function keepRestoring(id: number): Promise<void> {
-    while (done < total) {
-      await attempt('DELETE', `/notes/${id}`);
-      const answer = await attempt('POST', `/trash/${id}/restore`);
-      assert.ok(!answer || answer.status === 200 || answer.status === 404, answer?.text);
-      done += Number(answer?.status === 200);
-      const { status, json } = await insist('GET', `/notes/${id}?include=tag_ids,name`);
-      if (status !== 404) assert.deepEqual([json.tag_ids, json.name], [[1, 2], json.title]);
+  async function enter(number: number): Promise<void> {
+    const id = ids[number % NOTES];
+    await attempt('DELETE', `/notes/${id}`);
+    const answer = await attempt('POST', `/trash/${id}/restore`);
+    assert.ok(!answer || answer.status === 200 || answer.status === 404, answer?.text);
+    restored += Number(answer?.status === 200);
+    const { status, json } = await insist('GET', `/notes/${id}?include=tag_ids,name`);
+    if (status !== 404) assert.deepEqual([json.tag_ids, json.name], [[1, 2], json.title]);
+  }
+
+  async function check(): Promise<string> {
+    for (const id of ids) {
+      const isDeleted = (await insist('GET', `/notes/${id}`)).status === 404;
+      assert.equal((await insist('GET', `/trash/${id}`)).status, isDeleted ? 200 : 404);
+      if (isDeleted) await insist('POST', `/trash/${id}/restore`);
+      const { json } = await insist('GET', `/notes/${id}?include=tag_ids,name`);
+      assert.deepEqual([json.tag_ids, json.name, json.body], [[1, 2], json.title, 'later']);
+      for (const [list, count] of [
+        ['comments', COMMENTS],
+        ['versions', 1],
+      ] as const)
+        assert.equal((await insist('GET', `/notes/${id}/${list}`)).json.total, count, list);
     }
+    assert.equal((await insist('GET', '/notes?tag_id=1,2&q=later')).json.total, NOTES);
+    assert.equal((await insist('GET', '/trash')).json.total, 0);
+    assert.ok(restored > NOTES);
+    return `${restored} restored`;
   }
 
-  const clients = Promise.all(ids.map(keepRestoring));
-  await withKills(clients, { done: () => done, total }, killsOf(service));
-
-  for (const id of ids) {
-    const isDeleted = (await insist('GET', `/notes/${id}`)).status === 404;
-    assert.equal((await insist('GET', `/trash/${id}`)).status, isDeleted ? 200 : 404);
-    if (isDeleted) await insist('POST', `/trash/${id}/restore`);
-    const { json } = await insist('GET', `/notes/${id}?include=tag_ids,name`);
-    assert.deepEqual([json.tag_ids, json.name, json.body], [[1, 2], json.title, 'later']);
-    for (const [list, count] of [
-      ['comments', COMMENTS],
-      ['versions', 1],
-    ] as const)
-      assert.equal((await insist('GET', `/notes/${id}/${list}`)).json.total, count, list);
-  }
-  assert.equal((await insist('GET', '/notes?tag_id=1,2&q=later')).json.total, NOTES);
-  assert.equal((await insist('GET', '/trash')).json.total, 0);
-  await service.stop();
-  await assertSound(db);
-  t.diagnostic(`${done} restored, ${service.failures()} requests without an answer`);
+  return { enter, check };
 }
 
 const keyed = (json: object) => ({ json, headers: { 'idempotency-key': `"${randomUUID()}"` } });
@@ -109,7 +98,7 @@ async function create({ insist }: RestartableService, place: number): Promise<nu
   return json.id;
 }
 
-testLedger('history: each note is whole, here or in the trash', deleteAndRestore, 4_000, 400);
+testLedger('history: each note is whole, here or in the trash', beginRestores, 4_000, 400);
 
 test('history: a large trash is erased while others write', async (t) => {
   const db = newFile(t);

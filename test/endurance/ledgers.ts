@@ -2,29 +2,56 @@
 import { type TestContext, test } from 'node:test';
 import { newFile } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
-import type { RestartableService } from '../support/restartable-service.ts';
+import {
+  type RestartableService,
+  startRestartable,
+  withKills,
+} from '../support/restartable-service.ts';
 import { needsRqlited, replaceLeader, startNodes } from '../support/rqlite-nodes.ts';
+import { assertSound } from '../support/stored-data.ts';
 
-/** Writes `size` entries to `db` while the kills are carried out, and checks what is there. */
-type RunLedger = (
-  t: TestContext,
-  db: string,
-  size: number,
-  killsOf: (service: RestartableService) => (() => Promise<void>)[],
-) => Promise<void>;
+const CLIENTS = 64;
 
-/** Defines the tests of a ledger, with its sizes. */
-export function testLedger(name: string, run: RunLedger, inFile: number, inCluster: number): void {
-  test(`${name}, in a file`, (t) =>
-    run(t, newFile(t), inFile, ({ killOne, killAll }) => [killOne, killAll, killOne, killAll]));
+/** How clients write to a service, and what must be there afterwards. */
+export interface Ledger {
+  /** Makes the entry with that number, which may get no answer. */
+  enter(number: number): Promise<unknown>;
+  /** Asserts what the service has; resolves with figures. */
+  check(): Promise<string>;
+  /** Stops a process for a while. */
+  hang?(): Promise<void>;
+}
+
+type Begin = (service: RestartableService, t: TestContext) => Promise<Ledger>;
+
+/** Defines the tests of a ledger, with its numbers of entries. */
+export function testLedger(name: string, begin: Begin, inFile: number, inCluster: number): void {
+  test(`${name}, in a file`, (t) => play(t, newFile(t), inFile));
 
   test(`${name}, in a cluster`, { skip: needsRqlited }, async (t) => {
     const cluster = await startNodes(3);
     t.after(() => cluster.stop());
-    const killLeader = () => replaceLeader(cluster);
     const db = clusterAddress(cluster.nodes.map(({ url }) => url));
-    await run(t, db, inCluster, ({ killOne, killAll }) => [
-      ...[killLeader, killOne, killLeader, killAll, killLeader],
-    ]);
+    await play(t, db, inCluster, () => replaceLeader(cluster));
   });
+
+  async function play(t: TestContext, db: string, total: number, killLeader?: () => Promise<void>) {
+    const service = await startRestartable(t, db);
+    const { enter, check, hang } = await begin(service, t);
+    let [next, done] = [0, 0];
+    async function keepEntering(): Promise<void> {
+      while (next < total) {
+        next += 1;
+        await enter(next - 1);
+        done += 1;
+      }
+    }
+    const clients = Promise.all(Array.from({ length: CLIENTS }, keepEntering));
+    const half = [service.killOne, killLeader, service.killAll, hang, killLeader];
+    const kills = [...half, ...half].filter((kill) => kill !== undefined);
+    await withKills(clients, { done: () => done, total }, kills);
+    t.diagnostic(`${await check()}; ${service.failures()} requests without an answer`);
+    await service.stop();
+    await assertSound(db);
+  }
 }
