@@ -6,7 +6,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { openPath, rows } from '../support/databases.ts';
-import { type Answer, send } from '../support/http.ts';
+import type { Answer } from '../support/http.ts';
 import { between, brokenConnection, oneIn } from '../support/ledger.ts';
 import {
   applyChange,
@@ -31,7 +31,7 @@ class Expired extends Error {}
 
 /** A mirror that follows until it is stopped. */
 export class Mirror {
-  readonly #url: string;
+  readonly #service: RestartableService;
   #records: Records = new Map();
   #cursor: string | undefined;
   /** The cursor at which it last began to follow. */
@@ -45,8 +45,8 @@ export class Mirror {
   /** Rejects at the first error; resolves once it has stopped. */
   readonly ended: Promise<void>;
 
-  constructor(url: string) {
-    this.#url = url;
+  constructor(service: RestartableService) {
+    this.#service = service;
     this.ended = this.#follow();
     this.ended.catch(() => {});
   }
@@ -63,19 +63,19 @@ export class Mirror {
   }
 
   /** Resolves when the mirror has all changes. Nobody may write any more. */
-  untilCaughtUp(service: RestartableService): Promise<void> {
+  untilCaughtUp(): Promise<void> {
     return until(async () => {
       const path = `/changes?since=${this.#cursor ?? ''}&limit=1`;
-      const { status, json } = await service.insist('GET', path);
+      const { status, json } = await this.#service.insist('GET', path);
       return status === 200 && json.items.length === 0;
     });
   }
 
   /** Resolves with the number of changes in the log of `db` since it began. */
-  async assertExact(service: RestartableService, db: string): Promise<number> {
+  async assertExact(db: string): Promise<number> {
     const logged = await loggedAfter(db, this.#start);
     assertSameLines(this.#applied, logged, 'changes');
-    assertSameRecords(this.#records, await readRecords((path) => service.insist('GET', path)));
+    assertSameRecords(this.#records, await this.#readRecords());
     return logged.length;
   }
 
@@ -84,10 +84,11 @@ export class Mirror {
       try {
         if (this.#isPaused) await delay(RETRY_MS);
         else if (this.#cursor === undefined) await this.#begin();
-        else await attempt(() => (this.#takesPages() ? this.#followPages() : this.#followStream()));
+        else await (this.#takesPages() ? this.#followPages() : this.#followStream());
       } catch (error) {
-        if (!(error instanceof Expired)) throw error;
-        this.#cursor = undefined;
+        if (error instanceof Expired) this.#cursor = undefined;
+        else if (error instanceof Refused || brokenConnection(error)) await delay(RETRY_MS);
+        else throw error;
       }
     }
   }
@@ -100,29 +101,23 @@ export class Mirror {
 
   /** Takes the cursor first, so that it misses no change of what it then reads. */
   async #begin(): Promise<void> {
-    const { json } = await this.#get('/changes');
-    this.#records = await readRecords((path) => this.#get(path));
+    const { json } = await this.#service.insist('GET', '/changes');
+    this.#records = await this.#readRecords();
     this.#applied = [];
     this.#start = json.next;
     this.#cursor = json.next;
     this.counts.starts += 1;
   }
 
-  async #get(path: string): Promise<Answer> {
-    for (;;) {
-      const answer = await attempt(async () => {
-        const received = await send(this.#url, 'GET', path);
-        if (received.status === 503) throw new Refused();
-        return received;
-      });
-      if (answer) return answer;
-    }
+  #readRecords(): Promise<Records> {
+    return readRecords((path) => this.#service.insist('GET', path));
   }
 
   async #followPages(): Promise<void> {
     for (let pages = between(1, MAX_PAGES); pages > 0 && !this.#isPaused; pages -= 1) {
       const query = `since=${this.#cursor}&limit=${between(1, 1_000)}&wait=${between(0, 1)}`;
-      const answer = await send(this.#url, 'GET', `/changes?include=record&${query}`);
+      const answer = await this.#service.attempt('GET', `/changes?include=record&${query}`);
+      if (!answer) return;
       checkStatus(answer);
       for (const change of answer.json.items) this.#apply(change, 'page');
       this.#cursor = answer.json.next;
@@ -136,7 +131,8 @@ export class Mirror {
       onError: assert.ifError,
     });
     let left = between(1, MAX_EVENTS);
-    for await (const part of await openStream(this.#url, this.#cursor ?? '')) {
+    const url = await this.#service.url();
+    for await (const part of await openStream(url, this.#cursor ?? '')) {
       parser.feed(part);
       for (const { id, event, data } of events.splice(0)) {
         const change = JSON.parse(data);
@@ -160,17 +156,6 @@ export class Mirror {
     this.#applied.push(`${id} ${type} ${JSON.stringify(ids)}`);
     this.counts[way] += 1;
     this.types.add(type);
-  }
-}
-
-/** Resolves with undefined if the work can be tried again. */
-async function attempt<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof Refused || brokenConnection(error))) throw error;
-    await delay(RETRY_MS);
-    return undefined;
   }
 }
 
