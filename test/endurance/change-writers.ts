@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Answer } from '../support/http.ts';
-import { between, oneIn } from '../support/ledger.ts';
+import { between, oneIn } from '../support/random.ts';
 import type { RestartableService } from '../support/restartable-service.ts';
 import { until } from '../support/until.ts';
 

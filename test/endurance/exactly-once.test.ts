@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { allItems } from '../support/collections.ts';
 import type { RequestParts } from '../support/http.ts';
-import { between } from '../support/ledger.ts';
+import { between } from '../support/random.ts';
 import type { RestartableService } from '../support/restartable-service.ts';
 import { until } from '../support/until.ts';
 import { type Ledger, testLedger } from './ledgers.ts';

@@ -1,7 +1,7 @@
 // Clients change the same records at once: each reads a record, adds its change and writes it back
 // under the condition that nobody else has. No change is lost, and none is there twice.
 import assert from 'node:assert/strict';
-import { between } from '../support/ledger.ts';
+import { between } from '../support/random.ts';
 import type { RestartableService } from '../support/restartable-service.ts';
 import { type Ledger, testLedger } from './ledgers.ts';
 

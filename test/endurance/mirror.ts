@@ -6,8 +6,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { openPath, rows } from '../support/databases.ts';
-import type { Answer } from '../support/http.ts';
-import { between, brokenConnection, oneIn } from '../support/ledger.ts';
+import { type Answer, brokenConnection } from '../support/http.ts';
 import {
   applyChange,
   assertSameLines,
@@ -16,6 +15,7 @@ import {
   type Records,
   readRecords,
 } from '../support/mirrored-records.ts';
+import { between, oneIn } from '../support/random.ts';
 import type { RestartableService } from '../support/restartable-service.ts';
 import { until } from '../support/until.ts';
 

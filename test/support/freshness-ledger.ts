@@ -8,7 +8,7 @@ import type { Database } from '../../src/storage/database.ts';
 import { createWriter, PAGES } from '../../src/storage/writer.ts';
 import { newFile, openDatabase, openOther } from './databases.ts';
 import type { Ends } from './engine.ts';
-import { between } from './ledger.ts';
+import { between } from './random.ts';
 import { type TestTable, tableOf } from './tables.ts';
 
 const NOTES_PER_WRITER = 4;

@@ -90,3 +90,9 @@ function decompress(bytes: Buffer, coding: string | undefined): Buffer {
   if (coding === 'br') return brotliDecompressSync(bytes);
   return coding === 'gzip' ? gunzipSync(bytes) : bytes;
 }
+
+/** Whether a request failed because its connection broke. */
+export function brokenConnection(error: unknown): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return ['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes(code);
+}

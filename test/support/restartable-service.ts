@@ -5,9 +5,9 @@ import { Agent } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Command, startCommand, stop } from './command.ts';
 import type { Ends } from './engine.ts';
-import { type Answer, type RequestParts, request } from './http.ts';
-import { between, brokenConnection } from './ledger.ts';
+import { type Answer, brokenConnection, type RequestParts, request } from './http.ts';
 import { sendSignal, startProcesses } from './processes.ts';
+import { between } from './random.ts';
 import { until } from './until.ts';
 
 /** A service that can be killed. */
