@@ -2,8 +2,7 @@
 // thousands at random.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { sendMutations } from '../../support/fuzz.ts';
-import { createTally } from '../../support/probed-connection.ts';
+import { createTally, sendMutations } from '../../support/fuzz.ts';
 import { samplesOfContract } from '../../support/samples.ts';
 import { assertNoErrors, startService } from '../../support/service.ts';
 import { assertSound } from '../../support/stored-data.ts';
