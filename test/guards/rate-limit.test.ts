@@ -3,7 +3,27 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { LocalRateLimiter, type Quota } from '../../src/guards/rate-limit.ts';
-import { assertLimiterBounded, assertQuota, spend, WINDOW_MS } from '../support/rate-limiter.ts';
+import { heapMegabytes } from '../support/heap.ts';
+
+const WINDOW_MS = 60_000;
+
+/** Takes until the limiter refuses; returns how often it allowed. */
+function spend(limiter: LocalRateLimiter, client: string, now: number): number {
+  let allowed = 0;
+  while (limiter.take(client, 1, now).allowed) allowed += 1;
+  return allowed;
+}
+
+/** Asserts that a quota is exact at the clock time `start`. */
+function assertQuota(quota: number, start: number): void {
+  const limiter = new LocalRateLimiter(quota);
+  const interval = WINDOW_MS / quota;
+  assert.equal(spend(limiter, 'a', start), quota);
+  assert.equal(limiter.take('a', 1, start + interval * 0.99).allowed, false);
+  assert.equal(spend(limiter, 'a', start + interval), 1);
+  assert.equal(spend(limiter, 'a', start + interval + WINDOW_MS / 2), Math.floor(quota / 2));
+  assert.equal(spend(limiter, 'a', start + 10 * WINDOW_MS), quota);
+}
 
 for (const quota of [1, 2, 3, 7, 10, 59, 60, 61, 599, 600, 601]) {
   test(`rate limit: a quota of ${quota} at once, then evenly`, () => assertQuota(quota, 5e9));
@@ -83,5 +103,14 @@ test('rate limit: an active client is remembered among others', () => {
 });
 
 test('rate limit: bounded memory, the oldest are forgotten', () => {
-  assertLimiterBounded(100_000);
+  const clients = 100_000;
+  const limiter = new LocalRateLimiter(1);
+  const addressOf = (client: number) => `198.51.${client >> 8}.${client & 255}`;
+  const before = heapMegabytes();
+  for (let client = 0; client < clients; client += 1) limiter.take(addressOf(client), 1, 0);
+  const grown = heapMegabytes() - before;
+  assert.equal(limiter.take(addressOf(clients - 1), 1, 0).allowed, false);
+  assert.equal(limiter.take(addressOf(clients - 50_000), 1, 0).allowed, false);
+  assert.equal(limiter.take(addressOf(0), 1, 0).allowed, true, 'no client was forgotten');
+  assert.ok(grown < 16, `${grown} MB`);
 });

@@ -31,7 +31,7 @@ test('JSON: mutated texts are accepted as by JSON.parse', () => checkMutatedText
 
 test('JSON: damaged bytes are accepted if they are UTF-8 and JSON', () => checkBytes(RUN));
 
-test('JSON: the time to judge a text grows with its length only', () => checkSpeed(65_536, 500));
+test('JSON: the time to judge a text grows with its length only', () => checkSpeed());
 
 test('JSON: the number of arrays, objects and members is limited', () => {
   const member = (index: number) => `"${index}":1`;

@@ -6,19 +6,28 @@ import { notes } from '../../../src/resources/notes.ts';
 import { BATCH_LIMITS, QueueFull } from '../../../src/storage/batcher.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
-import {
-  assertOverloaded,
-  DATABASE_REQUESTS,
-  overfillWithBodies,
-  setLimits,
-} from '../../support/overload.ts';
-import { converse, requestText } from '../../support/raw.ts';
+import { setLimits } from '../../support/overload.ts';
+import { assertProblem, converse, type RawAnswer, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { whileLocked } from '../../support/stored-data.ts';
 import { plainTable } from '../../support/tables.ts';
 import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
+
+/** Asserts that the answer refuses a request for this reason. */
+function assertOverloaded(answer: RawAnswer, detail = 'Too many requests are waiting.'): void {
+  assert.equal(assertProblem(answer, 'service-unavailable').detail, detail);
+  assert.equal(answer.headers['retry-after'], '1');
+}
+
+/** Requests of each kind that uses the database. */
+const DATABASE_REQUESTS = [
+  requestText('GET /notes/1'),
+  requestText('GET /notes'),
+  requestText('POST /notes', [], JSON.stringify(NOTE)),
+  requestText('PUT /notes/1', [], JSON.stringify(NOTE)),
+];
 
 test('overload: waiting lists are bounded and delay no short read', async (t) => {
   setLimits(t, BATCH_LIMITS, { queueItems: 1_000 });
@@ -48,11 +57,11 @@ test('overload: a refusal is held back, whatever the request', async (t) => {
   setLimits(t, DISPATCH_LIMITS, { heldBackMs: 400 });
   const service = await startService(t);
   await Promise.all(
-    DATABASE_REQUESTS.map(async ([line, body]) => {
+    DATABASE_REQUESTS.map(async (text) => {
       const started = performance.now();
-      const { answer } = await converse(service, requestText(line, [], body));
+      const { answer } = await converse(service, text);
       assertOverloaded(await answer());
-      assert.ok(performance.now() - started >= 199, line);
+      assert.ok(performance.now() - started >= 199, text);
     }),
   );
   assert.equal((await service.request('GET', '/health')).status, 200);
@@ -100,5 +109,24 @@ test('overload: no refusal is held back for a client that has gone', async (t) =
 
 test('overload: large bodies are bounded, small ones are served', async (t) => {
   setLimits(t, DISPATCH_LIMITS, { bodiesBytes: 4_000_000 });
-  await overfillWithBodies(await startService(t), 400_000);
+  const service = await startService(t);
+  // One more than fits.
+  const length = 400_000;
+  const fits = Math.floor(DISPATCH_LIMITS.bodiesBytes / length);
+  const head = requestText('POST /notes', [`content-length: ${length}`]);
+  const body = JSON.stringify(NOTE).padEnd(length);
+  const sent = Array.from({ length: fits + 1 }, () => converse(service, head, body.slice(0, -1)));
+  const conversations = await Promise.all(sent);
+  const pending = conversations.map(({ answer }) => answer());
+  const refusal = await Promise.race(pending);
+  assertOverloaded(refusal, 'Too many large bodies are arriving.');
+  assert.equal((await service.request('GET', '/health')).status, 200);
+  assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
+  for (const { socket } of conversations) socket.write(' ');
+  const statuses = (await Promise.all(pending)).map(({ status }) => status);
+  assert.deepEqual(new Set(statuses), new Set([201, 503]));
+  // A refused body counts until it is answered, so that more than one may be refused.
+  assert.ok(statuses.filter((status) => status === 503).length < 5, String(statuses));
+  assert.equal((await service.request('POST', '/notes', { body })).status, 201);
+  for (const { socket } of conversations) socket.destroy();
 });

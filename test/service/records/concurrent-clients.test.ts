@@ -2,20 +2,99 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  commentWhileDeleting,
   createNotes,
   IN_ONE_BATCH,
   missing,
+  times,
   together,
-  writeOneRecord,
 } from '../../support/concurrent-clients.ts';
+import type { Answer } from '../../support/http.ts';
 import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
-test('clients: writes to one record take effect in one order', (t) => writeOneRecord(t, 8, 4));
+const CLIENTS = 8;
+const ROUNDS = 4;
 
-test('clients: comments while their note is deleted', (t) => commentWhileDeleting(t, 1));
+/** A write or read of one record: the value, and the ticks between which it took effect. */
+interface Event {
+  readonly kind: 'write' | 'read';
+  readonly value: string;
+  readonly started: number;
+  readonly ended: number;
+}
+
+/** Asserts that the events fit one order in which each read sees the write before it. */
+function assertOneOrder(events: readonly Event[]): void {
+  const writes = events.filter(({ kind }) => kind === 'write');
+  const reads = events.filter(({ kind }) => kind === 'read');
+  const sources = new Map(writes.map((write) => [write.value, write]));
+  const writerOf = ({ value }: Event): Event => {
+    const source = sources.get(value);
+    assert.ok(source, `${value} was never written`);
+    return source;
+  };
+  const before = (one: Event, other: Event) => one.ended < other.started;
+  for (const read of reads) {
+    const source = writerOf(read);
+    assert.ok(!before(read, source), `${read.value} was read before it was written`);
+    const between = writes.find((write) => before(source, write) && before(write, read));
+    assert.equal(
+      between,
+      undefined,
+      `${read.value} was read after ${between?.value} had been acknowledged`,
+    );
+    const earlier = reads.find((each) => before(each, read) && before(source, writerOf(each)));
+    assert.equal(
+      earlier,
+      undefined,
+      `${read.value} was read after ${earlier?.value}, which was written later`,
+    );
+  }
+}
+
+test('clients: writes to one record take effect in one order', async (t) => {
+  const service = await startService(t);
+  await createNotes(service, 1);
+  const events: Event[] = [{ kind: 'write', value: 'note 1', started: 0, ended: 1 }];
+  let tick = 1;
+  async function record(kind: Event['kind'], work: () => Promise<Answer>): Promise<void> {
+    tick += 1;
+    const started = tick;
+    const { status, json } = await work();
+    assert.deepEqual([status, json.body], [200, json.title]);
+    tick += 1;
+    events.push({ kind, value: json.title, started, ended: tick });
+  }
+  await times(CLIENTS, async (client) => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const title = `round ${round} of client ${client}`;
+      const json = { title, body: title };
+      await record('write', () => service.request('PUT', '/notes/1', { json }));
+      await record('read', () => service.request('GET', '/notes/1'));
+    }
+  });
+  await record('read', () => service.request('GET', '/notes/1'));
+  assert.equal(events.length, 1 + CLIENTS * ROUNDS * 2 + 1);
+  assertOneOrder(events);
+});
+
+test('clients: comments while their note is deleted', async (t) => {
+  const service = await startService(t);
+  await createNotes(service, 1);
+  const comment = () => service.request('POST', '/notes/1/comments', { json: { body: 'x' } });
+  const answers = await together(service, 50, (index) =>
+    index % 17 === 16 ? service.request('DELETE', '/notes/1') : comment(),
+  );
+  answers.push(await comment());
+  assert.equal(answers.filter(({ status }) => status === 204).length, 1);
+  for (const answer of answers) {
+    if (answer.status === 404) assert.equal(answer.json.detail, missing('Note', 1)[1]);
+    else assert.ok(answer.status === 201 || answer.status === 204);
+  }
+  assert.equal((await service.request('GET', '/notes/1/comments')).status, 404);
+  await assertSound(service.file);
+});
 
 const KINDS: readonly ((
   text: string,
