@@ -153,7 +153,7 @@ test('leases: nothing of one request is in the answer of another', async (t) => 
       while (next < REQUESTS) {
         next += 1;
         const marked = random.pick(MARKED)(next, random);
-        if (random.oneIn(4)) {
+        if (random.oneIn(8)) {
           await leave(marked);
           continue;
         }

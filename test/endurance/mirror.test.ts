@@ -1,5 +1,6 @@
-// A mirror follows the changes of a service, while this and the leader of the cluster are killed. It
-// ends up with the same records, and has applied every change once, in order.
+// A mirror follows the changes of a service whose streams a proxy cuts, while the service and the
+// leader of the cluster are killed. It ends up with the same records, and has applied every change
+// once, in order.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
@@ -18,7 +19,7 @@ import { skipLoudly } from '../support/skip.ts';
 import { assertSound } from '../support/stored-data.ts';
 import { until } from '../support/until.ts';
 import { ChangeWriters } from './change-writers.ts';
-import { Mirror } from './mirror.ts';
+import { Mirror, startCuttingProxy } from './mirror.ts';
 
 const WRITERS = 8;
 
@@ -52,7 +53,8 @@ interface Run {
 async function follow(t: TestContext, { db, processes, changes, faultsOf }: Run): Promise<Mirror> {
   const service = await startRestartable(t, db, processes);
   const writers = new ChangeWriters(service);
-  const mirror = new Mirror(service);
+  const proxy = await startCuttingProxy(t, service.url);
+  const mirror = new Mirror(service, proxy.url);
   let hasFailed = false;
   const faults = faultsOf({ service, writers, mirror }).map((fault) => async () => {
     if (!hasFailed) await fault();
@@ -71,11 +73,12 @@ async function follow(t: TestContext, { db, processes, changes, faultsOf }: Run)
     await mirror.stop();
   }
   const logged = await mirror.assertExact(db);
+  assert.ok(proxy.cuts > 0);
   await service.stop();
   await assertSound(db);
   const { stream, page } = mirror.counts;
   t.diagnostic(`${logged} changes since it began: ${stream} as events, ${page} in pages`);
-  t.diagnostic(`${service.failures()} requests repeated`);
+  t.diagnostic(`${proxy.cuts} streams cut, ${service.failures()} requests repeated`);
   return mirror;
 }
 

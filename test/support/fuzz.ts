@@ -75,7 +75,7 @@ export async function sendMutations(
   await Promise.all(Array.from({ length: connections }, keepSending));
 }
 
-/** Sends `bytes` and a valid request; resolves when that was answered or, with false, at the close. */
+/** Sends `bytes` and a valid request; resolves with whether that was answered before the close. */
 async function sendWithProbe(
   socket: Socket,
   bytes: Buffer,
