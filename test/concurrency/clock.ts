@@ -8,18 +8,13 @@ interface Timer {
 }
 
 /** A clock that stands still until it is moved. */
-export interface Clock {
-  /** Lets this many milliseconds pass, and runs the timers that are due by then, in order. */
-  tick(ms: number): void;
-  /** The durations of the timers that are set, in milliseconds, sorted. */
-  pending(): number[];
-}
+export type Clock = ReturnType<typeof stopTime>;
 
 /**
  * Replaces the global setTimeout and clearTimeout for the rest of the test. A timer of 0 ms waits
  * for the next turn of the event loop, not for the clock.
  */
-export function stopTime(t: TestContext): Clock {
+export function stopTime(t: TestContext) {
   const timers = new Map<unknown, Timer>();
   const { setTimeout: setReal, clearTimeout: clearReal } = globalThis;
   let now = 0;
@@ -42,7 +37,8 @@ export function stopTime(t: TestContext): Clock {
     if (!timers.delete(handle)) clearReal(handle as NodeJS.Timeout);
   });
   return {
-    tick(ms) {
+    /** Lets this many milliseconds pass, and runs the timers that are due by then, in order. */
+    tick(ms: number) {
       const end = now + ms;
       for (let first = next(end); first; first = next(end)) {
         const [handle, timer] = first;
@@ -52,6 +48,7 @@ export function stopTime(t: TestContext): Clock {
       }
       now = end;
     },
+    /** Returns the durations of the timers that are set, in milliseconds, sorted. */
     pending: () => [...timers.values()].map(({ ms }) => ms).sort((one, other) => one - other),
   };
 }

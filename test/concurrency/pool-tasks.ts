@@ -7,22 +7,15 @@ import { runThread } from '../../src/concurrency/thread.ts';
 const ARRIVED = 0;
 const OPEN = 1;
 
-/** A gate at which threads wait for the test. */
-export interface Gate {
-  /** The input of the task `wait`. */
-  readonly cells: Int32Array;
-  /** How many threads have arrived. */
-  arrived(): number;
-  /** Lets all threads pass, later ones too. */
-  open(): void;
-}
-
-/** Returns a closed gate. */
-export function createGate(): Gate {
+/** Returns a closed gate, at which threads wait for the test. */
+export function createGate() {
   const cells = sharedCells(2);
   return {
+    /** The input of the task `wait`. */
     cells,
+    /** Returns how many threads have arrived. */
     arrived: () => Atomics.load(cells, ARRIVED),
+    /** Lets all threads pass, later ones too. */
     open() {
       Atomics.store(cells, OPEN, 1);
       Atomics.notify(cells, OPEN);

@@ -16,9 +16,9 @@ import {
 const LIMITS = { idleMs: 1_000, growMs: 50 };
 
 /** A pool that has served one request with `threads` threads, which are idle now. */
-async function usedPool(t: TestContext, threads: number, maxThreads = 8) {
+async function usedPool(t: TestContext, threads: number) {
   const clock = stopTime(t);
-  const pool = startPool(t, { ...LIMITS, maxThreads });
+  const pool = startPool(t, LIMITS);
   await assertServes(pool, threads);
   assertIdle(pool, threads);
   return { pool, clock };

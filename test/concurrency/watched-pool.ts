@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import { NoThreads, POOL_LIMITS, ThreadPool } from '../../src/concurrency/thread-pool.ts';
 import { until } from '../support/until.ts';
-import { createGate, type Gate, type Identity } from './pool-tasks.ts';
+import { createGate, type Identity } from './pool-tasks.ts';
 
 const TASKS = new URL('pool-tasks.js', import.meta.url);
 
@@ -68,17 +68,12 @@ export async function assertServes(pool: ThreadPool, size = 1): Promise<void> {
 }
 
 /** A request that lasts until the test ends it. */
-export interface Held {
-  readonly gate: Gate;
-  readonly answer: Promise<readonly Identity[]>;
-  /** Opens the gate and resolves with the answer. */
-  finish(): Promise<readonly Identity[]>;
-}
+export type Held = ReturnType<typeof enqueue>;
 
 /**
  * Requests threads that work until their gate opens. The request may have to wait for its threads.
  */
-export function enqueue(pool: ThreadPool, size: number, signal?: AbortSignal): Held {
+export function enqueue(pool: ThreadPool, size: number, signal?: AbortSignal) {
   const gate = createGate();
   const answer = pool.run('wait', Array(size).fill(gate.cells), signal) as Promise<
     readonly Identity[]
@@ -88,6 +83,7 @@ export function enqueue(pool: ThreadPool, size: number, signal?: AbortSignal): H
   return {
     gate,
     answer,
+    /** Opens the gate and resolves with the answer. */
     finish() {
       gate.open();
       return answer;
