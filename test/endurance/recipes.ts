@@ -79,7 +79,7 @@ function addFields(copy: Copy): void {
     for (const table of ['notes', 'deleted_notes'])
       columns.push(`ALTER TABLE ${table} ADD COLUMN ${name} ${column};`);
   }
-  copy.addStep('FIELDS', columns.join('\n'));
+  copy.addStep('FIELDS', columns.join('\n\n'));
 }
 
 function addFilters(copy: Copy): void {
@@ -95,7 +95,7 @@ function addFilters(copy: Copy): void {
   });
   copy.insert('src/resources/notes.ts', `filters: ${JSON.stringify(names)},`, '  search: {');
   const indexes = names.map((name) => `CREATE INDEX notes_by_${name} ON notes (${name});`);
-  copy.addStep('FILTERS', indexes.join(' '));
+  copy.addStep('FILTERS', indexes.join('\n\n'));
 }
 
 function addOrder(copy: Copy): void {

@@ -11,7 +11,7 @@ import { RELATIONS } from '../../src/relations.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { SEARCHABLE, searchedFieldsOf } from '../../src/search/steps.ts';
 import type { Statement } from '../../src/storage/database.ts';
-import { migrate, SCHEMA_VERSION, statementsIn } from '../../src/storage/schema/migrations.ts';
+import { migrate, SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
 import { STEPS } from '../../src/storage/schema/steps.ts';
 import {
   change,
@@ -93,7 +93,7 @@ test('migrations: each step runs once, in order', async (t) => {
   const { database, transactions } = overhear(await openEmpty(t));
   const steps = [
     'CREATE TABLE one (a INTEGER) STRICT;\n\nINSERT INTO one VALUES (7);\n',
-    'CREATE TABLE two (a INTEGER) STRICT;\nINSERT INTO two SELECT a FROM one; DROP TABLE one;\n',
+    'CREATE TABLE two (a INTEGER);\n\nINSERT INTO two SELECT a FROM one;\n\nDROP TABLE one;\n',
     'INSERT INTO two VALUES (8)',
   ];
   await migrate(database, steps.slice(0, 1));
@@ -107,27 +107,25 @@ test('migrations: each step runs once, in order', async (t) => {
   assert.equal(transactions.length, 3);
 });
 
-test('migrations: a step is split into its statements, however it is written', () => {
-  const [create, insert] = [
-    'CREATE TABLE a (b TEXT)',
-    "INSERT INTO a VALUES ('; it''s'), (\"b;\")",
-  ];
-  const trigger = `CREATE TRIGGER c AFTER INSERT ON a BEGIN -- It's here;
-UPDATE a SET b = CASE WHEN b THEN 1 END;
-DELETE FROM a;
-END`;
-  const all = [create, insert, trigger, create];
-  for (const separator of [';\n\n', ';\n', ';', '; ', ';\r\n', ' ;\n\n\n'])
-    assert.deepEqual(statementsIn(all.join(separator)), all, JSON.stringify(separator));
-  assert.deepEqual(statementsIn(`\n${create};\n`), [create]);
-  assert.deepEqual(statementsIn(`-- One; two;\n${create}; -- Three.`), [`-- One; two;\n${create}`]);
-  assert.deepEqual(statementsIn(`${create}; /* One; */ ${insert}`), [
-    create,
-    `/* One; */ ${insert}`,
-  ]);
-  assert.deepEqual(statementsIn(trigger.toLowerCase()), [trigger.toLowerCase()]);
-  const incomplete = trigger.slice(0, -3);
-  assert.deepEqual(statementsIn(`${create};${incomplete}`), [create, incomplete.trim()]);
+test('migrations: a step without empty lines between its statements is refused', async (t) => {
+  const database = await openEmpty(t);
+  const create = 'CREATE TABLE one (a TEXT)';
+  const trigger = 'CREATE TRIGGER two AFTER INSERT ON one BEGIN DELETE FROM one;\n END';
+  for (const parts of [
+    [create, create],
+    [create, trigger],
+    [trigger, create],
+    [trigger, trigger],
+    [`INSERT INTO one VALUES ('--')`, create],
+  ])
+    for (const separator of [';\n', '; ', ';', '; -- Next:\n', ';\r\n\r\n'])
+      await assert.rejects(
+        migrate(database, [parts.join(separator)]),
+        /an empty line must separate statements/,
+      );
+  assert.deepEqual(await rows(database, TABLES), []);
+  await migrate(database, [[create, `-- Deletes; all.\n${trigger}`].join(';\n\n')]);
+  assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }]);
 });
 
 test('migrations: each step keeps the records that are stored before it', async (t) => {

@@ -69,33 +69,17 @@ export async function storedSchema(
 function transactionOf(step: string, version: number): Statement[] {
   const insert = `INSERT INTO notes_server_migrations (version) VALUES (${version})`;
   const generation = JSON.stringify(newGeneration());
-  return [VERSIONS_TABLE, insert, ...statementsIn(step)].map((sql) =>
+  const statements = step.trim().split('\n\n');
+  for (const each of statements)
+    if (!ONE_STATEMENT.test(each.replace(/^ *--.*/gm, '')))
+      throw new Error(`an empty line must separate statements, and nothing else: ${each}`);
+  return [VERSIONS_TABLE, insert, ...statements].map((sql) =>
     sql.includes('?1') ? { sql, parameter: generation } : { sql },
   );
 }
 
-/** A comment, a quoted text or name, a word, or the end of a statement. */
-const TOKENS = /--.*|\/\*[\s\S]*?\*\/|'[^']*'|"[^"]*"|\w+|;/g;
-
-/** Returns the statements of a step: SQLite carries out only the first of several in one text. */
-export function statementsIn(step: string): string[] {
-  const statements: string[] = [];
-  let start = 0;
-  let tokens = '';
-  for (const { 0: token, index } of step.matchAll(TOKENS)) {
-    if (/^(?:--|\/\*)/.test(token)) continue;
-    tokens += ` ${token.toUpperCase()}`;
-    if (token !== ';') continue;
-    // A trigger has statements of its own.
-    if (tokens.startsWith(' CREATE TRIGGER') && !tokens.endsWith(' ; END ;')) continue;
-    statements.push(step.slice(start, index).trim());
-    start = index + 1;
-    tokens = '';
-  }
-  // SQLite refuses the rest if it is incomplete.
-  if (tokens !== '') statements.push(step.slice(start).trim());
-  return statements;
-}
+/** SQLite would carry out only the first of several in one text. A trigger has some of its own. */
+const ONE_STATEMENT = /^\s*(?:CREATE TRIGGER (?:(?!;\s*END\s*;)[\s\S])*;\s*END|[^;]*);?$/i;
 
 /** The table that marks a database while an import fills it: no service starts on a part. */
 export const IMPORT_MARK = 'notes_server_import';

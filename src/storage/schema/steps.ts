@@ -1,6 +1,6 @@
 // The steps of the schema, in plain SQL. A released step never changes; a new one is appended.
-// SQLite keeps the comments within statements, for `.schema`.
-// The parameter ?1 is a new generation, as JSON.
+// Empty lines separate statements, and are nowhere else. SQLite keeps the comments within
+// statements, for `.schema`. The parameter ?1 is a new generation, as JSON.
 import { HISTORY } from './history.ts';
 
 const FIRST = `
