@@ -15,7 +15,7 @@ import {
   rows,
   withNumbers,
 } from '../support/databases.ts';
-import { exported, runInProcess } from '../support/in-process-command.ts';
+import { runInProcess } from '../support/in-process-command.ts';
 import { assertIndexed, bringUpToDate } from '../support/search-index.ts';
 
 /** Returns a database with changes, some of them in the index and some not. */
@@ -77,14 +77,6 @@ for (const isIndexed of [true, false]) {
     await assertRight(t, path);
   });
 }
-
-test('search index: imported', async (t) => {
-  const { path, database } = await openFilled(t);
-  await database.close();
-  const imported = newFile(t);
-  await runInProcess(['import', '--db', imported], { input: await exported(path) });
-  await assertRight(t, imported);
-});
 
 test('search index: after VACUUM and PRAGMA optimize by another program', async (t) => {
   const { path, database } = await openFilled(t);

@@ -32,10 +32,16 @@ function queueOf() {
   return {
     granted,
     notified,
-    release: (holder: string) => queue.release(holder),
-    async acquire(holder: string) {
-      const othersWait = await queue.acquire(holder);
-      granted.push(othersWait ? `${holder}, others wait` : holder);
+    acquire: (...holders: string[]) =>
+      holders.forEach(async (holder) => {
+        granted.push((await queue.acquire(holder)) ? `${holder}, others wait` : holder);
+      }),
+    /** Ends leases, and lets the next ones be granted. */
+    async release(...holders: string[]) {
+      for (const holder of holders) {
+        queue.release(holder);
+        await nextTurn();
+      }
     },
   };
 }
@@ -129,60 +135,53 @@ test('lease: once granted it can be used before it is released', async () => {
 
 test('lease: granted in order; the holder is notified once', async () => {
   const { granted, notified, acquire, release } = queueOf();
-  for (const holder of ['a', 'b', 'c', 'd']) acquire(holder);
-  await until(() => granted.length === 1);
+  acquire('a', 'b', 'c', 'd');
   await nextTurn();
   assert.deepEqual({ granted, notified }, { granted: ['a'], notified: ['a'] });
-  for (const holder of ['a', 'b', 'c', 'd']) release(holder);
-  await until(() => granted.length === 4);
+  await release('a', 'b', 'c', 'd');
   assert.deepEqual(granted, ['a', 'b, others wait', 'c, others wait', 'd']);
   assert.deepEqual(notified, ['a']);
   acquire('a');
-  await until(() => granted.length === 5);
+  await nextTurn();
+  assert.equal(granted.at(-1), 'a');
 });
 
 test('lease: a process that ended loses it and its place', async () => {
   const { granted, acquire, release } = queueOf();
-  for (const holder of ['a', 'b', 'c']) acquire(holder);
-  release('b');
-  release('a');
-  await until(() => granted.length === 2);
+  acquire('a', 'b', 'c');
+  await release('b', 'a');
   assert.deepEqual(granted, ['a', 'c']);
   // `c` still has the lease.
-  release('a');
   acquire('d');
-  await nextTurn();
-  assert.equal(granted.length, 2);
+  await release('a');
+  assert.deepEqual(granted, ['a', 'c']);
 });
 
 test('lease: kept for any time while nobody else waits', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { granted, acquire, release } = queueOf();
-  acquire('a');
-  acquire('b');
-  release('a');
+  acquire('a', 'b');
+  await release('a');
   t.mock.timers.tick(60_000);
   acquire('c');
   await nextTurn();
   assert.deepEqual(granted, ['a', 'b']);
-  release('b');
-  await nextTurn();
+  await release('b');
   assert.deepEqual(granted, ['a', 'b', 'c']);
 });
 
 test('lease: taken from a holder that keeps it too long while others wait', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { granted, acquire, release } = queueOf();
-  for (const holder of ['stuck', 'b', 'c']) acquire(holder);
+  acquire('stuck', 'b', 'c');
   t.mock.timers.tick(1_999);
   await nextTurn();
   assert.deepEqual(granted, ['stuck']);
   t.mock.timers.tick(1);
   await nextTurn();
   assert.deepEqual(granted, ['stuck', 'b, others wait']);
-  release('b');
   // The holder recovers and releases a lease that it no longer has.
-  release('stuck');
+  await release('b', 'stuck');
   acquire('d');
   await nextTurn();
   assert.deepEqual(granted, ['stuck', 'b, others wait', 'c']);

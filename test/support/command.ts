@@ -144,6 +144,11 @@ export function stop(
   return ended;
 }
 
+/** Returns flags of Node to execute a script first. */
+export function preload(script: string): readonly string[] {
+  return ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
+}
+
 function bareEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(
     ([name]) => !/^(NOTES_.*|HOST|PORT|NODE_OPTIONS)$/.test(name),

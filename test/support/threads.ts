@@ -1,6 +1,7 @@
 // The threads, descriptors and memory of a process as the system reports them. Linux only.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { POOL_LIMITS } from '../../src/concurrency/thread-pool.ts';
+import { preload } from './command.ts';
 
 /** Why a test that looks at a process cannot run here; undefined if it can. */
 export const CANNOT_LOOK = process.platform === 'linux' ? undefined : 'only Linux has /proc';
@@ -35,10 +36,9 @@ const POOL = new URL('../../src/concurrency/thread-pool.js', import.meta.url).hr
 
 /** Flags of Node that set another limit for the thread pool of a service. */
 export function limited(name: keyof typeof POOL_LIMITS, value: number): readonly string[] {
-  const script = `
+  return preload(`
     import { isMainThread } from 'node:worker_threads';
-    if (isMainThread) (await import('${POOL}')).POOL_LIMITS.${name} = ${value};`;
-  return ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
+    if (isMainThread) (await import('${POOL}')).POOL_LIMITS.${name} = ${value};`);
 }
 
 /** Flags of Node that let the idle threads of a service end soon. */

@@ -4,18 +4,12 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { LAUNCHER, runCommand, startCommand, stop } from '../../support/command.ts';
+import { LAUNCHER, preload, runCommand, startCommand, stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
 import { converse, post } from '../../support/raw.ts';
 import { hasTerminals, SCRIPT } from '../../support/terminal.ts';
 import { until } from '../../support/until.ts';
-
-/** Arguments for Node: to execute a script first. */
-const preload = (script: string) => [
-  '--import',
-  `data:text/javascript,${encodeURIComponent(script)}`,
-];
 
 const HANG_UP = `setImmediate(process.kill, process.pid, 'SIGHUP')`;
 

@@ -228,26 +228,6 @@ test('import: only into an empty database that nobody uses', async (t) => {
   await startService(t, { db });
 });
 
-test('import: adds page by page, not all at the end', async (t) => {
-  const [from, db] = [await filledFile(t, 2_000), newFile(t)];
-  const bytes = Buffer.from(await exported(from));
-  const piece = 100_000;
-  let added = 0;
-  let most = 0;
-  async function* input() {
-    for (let read = 0; read < bytes.length; read += piece) {
-      most = Math.max(most, read - added);
-      yield bytes.subarray(read, read + piece);
-    }
-  }
-  const onProgress = (line: string) => {
-    added = (Number(/ (\d+) %/.exec(line)?.[1] ?? 0) / 100) * bytes.length;
-  };
-  await runInProcess(['import', '--db', db], { input: input(), onProgress });
-  // A page, a chunk and the rounding of the progress.
-  assert.ok(most < 1_500_000, `${most} bytes were read ahead`);
-});
-
 test('import: once interrupted, no service starts until another run finishes it', async (t) => {
   const [from, file, db] = [await filledFile(t, 2_000), newFile(t), newFile(t)];
   await runInProcess(['export', file, '--db', from]);

@@ -7,7 +7,13 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { assertRefused, assertServes, LAUNCHER, runCommand } from '../../support/command.ts';
+import {
+  assertRefused,
+  assertServes,
+  LAUNCHER,
+  preload,
+  runCommand,
+} from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -82,12 +88,11 @@ test('launcher: an older Node is told what it takes before anything is loaded', 
   ] as const) {
     const versions = `{ value: { ...process.versions, node: '${version}' } }`;
     const fake = `Object.defineProperty(process, 'versions', ${versions})`;
-    const node = ['--import', `data:text/javascript,${encodeURIComponent(fake)}`];
     const text = `Node.js ${version} is too old: it takes ${needed} or later\n`;
     const reason = isOld
       ? RegExp(`: ${text.replaceAll('.', '\\.')}$`)
       : /installation is incomplete/;
-    assertRefused(await runCommand(t, [], { ...parts, node }), 1, reason);
+    assertRefused(await runCommand(t, [], { ...parts, node: preload(fake) }), 1, reason);
   }
 });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { startCommand, stop } from '../../support/command.ts';
+import { preload, startCommand, stop } from '../../support/command.ts';
 import { converse, refusal, requestText } from '../../support/raw.ts';
 import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
@@ -51,8 +51,8 @@ test('stop: a second signal ends it at once', async (t) => {
 
 for (const [what, fault] of Object.entries({ thrown: 'throw', rejected: 'Promise.reject' })) {
   test(`stop: an uncaught ${what} error is logged, status 1`, async (t) => {
-    const preload = `process.on('SIGUSR2', () => { ${fault}(new Error('nobody caught this')) })`;
-    const node = ['--import', `data:text/javascript,${encodeURIComponent(preload)}`];
+    const script = `process.on('SIGUSR2', () => { ${fault}(new Error('nobody caught this')) })`;
+    const node = preload(script);
     const command = startCommand(t, ['--port', '0', '--log-level', 'error'], { node });
     await command.ready();
     const { status, stderr } = await stop(command, 'SIGUSR2');
