@@ -5,7 +5,6 @@ import { after, type TestContext, test } from 'node:test';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { ReadLevel } from '../../src/rqlite/address.ts';
-import { openRqlite } from '../../src/rqlite/engine.ts';
 import {
   AnswerTooLarge,
   type Database,
@@ -280,18 +279,4 @@ test('rqlite: a cluster of another program is refused, unchanged', async (t) => 
   await send(standIn.nodes[0] ?? '', 'POST', '/db/execute?transaction', { body: statement });
   await assert.rejects(open(t, standIn), /it belongs to another program/);
   assert.equal(standIn.requests.execute, 1);
-});
-
-test('rqlite: credentials are sent, and wrong ones refused at once', async (t) => {
-  const standIn = await startStandIn(t, 1, { user: 'me', password: 'secret' });
-  const address = { nodes: standIn.nodes, user: 'me' };
-  const database = await openRqlite({ ...address, password: 'secret' }, 'linearizable');
-  await database.ping();
-  await database.close();
-  const refused = openRqlite({ ...address, password: '"wrong"' }, 'linearizable');
-  await assert.rejects(refused, (error: Error) => {
-    assert.ok(error instanceof DatabaseUnavailable);
-    assert.match(error.message, /refuses \/db\/query: wrong user name or password, or/);
-    return !error.message.includes('"wrong"');
-  });
 });

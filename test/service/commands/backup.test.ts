@@ -22,7 +22,6 @@ import { breakAt, exported, runInProcess } from '../../support/in-process-comman
 import { bringUpToDate } from '../../support/search-index.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
-import { NO_MOUNT, smallDisk } from '../../support/small-disk.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
 
 const backup = (target: string, db: string, onProgress?: (line: string) => void) =>
@@ -132,18 +131,6 @@ test('backup: the names of the logs of the database are refused', async (t) => {
       for (const command of ['backup', 'export'])
         await assert.rejects(runInProcess([command, target, '--db', file]), { message });
   assert.deepEqual(readdirSync(dirname(file)), [basename(file)]);
-});
-
-test('backup: nothing is left on a full disk', async (t) => {
-  const folder = smallDisk(t);
-  if (!folder) return skipLoudly(t, NO_MOUNT);
-  const target = join(folder, 'backup.db');
-  await assert.rejects(
-    backup(target, await filledFile(t, 3_000)),
-    /cannot write \S+backup\.db: [^\n]*full$/,
-  );
-  assert.deepEqual(readdirSync(folder), []);
-  await backup(target, await filledFile(t, 10));
 });
 
 /** Registers a test that runs commands as another user. */

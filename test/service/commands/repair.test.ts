@@ -127,13 +127,6 @@ test('repair: deletes what is of no note', async (t) => {
   assert.match(kept.at(-1) ?? '', /"deleted_comment","id":1,"note_id":1,.*"body":"on one"/);
 });
 
-test('repair: of an empty database', async (t) => {
-  const path = newFile(t);
-  await (await openDatabase(t, path)).close();
-  await repairFile(path);
-  assert.deepEqual(await checkFile(path), []);
-});
-
 test('repair: keeps records with ids that the service does not assign', async (t) => {
   const path = indexedFile(t);
   await writeForeignFile(

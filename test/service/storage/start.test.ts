@@ -154,6 +154,9 @@ for (const [journal, folderMode] of [
         ['restore', backup, '--db', path, '--force'],
       ])
         assertRefused(await runCommand(t, args, user), 1, /: it is read-only\n$/);
+      if (folderMode !== 0o555) return;
+      const ending = await runCommand(t, argumentsFor(`${path}.new`), user);
+      assertRefused(ending, 1, /: EACCES: permission denied, access '\S+data'\n$/);
     });
 
     chmodSync(path, 0o666);
@@ -161,18 +164,6 @@ for (const [journal, folderMode] of [
     await assertUsable(path);
   });
 }
-
-test('start: a new file in a folder that cannot be written', async (t) => {
-  const user = unprivileged(t);
-  if (!user) return skipLoudly(t, 'no user is available whom file modes bind');
-  const path = newPath(user.folder);
-  chmodSync(dirname(path), 0o555);
-  assertRefused(
-    await runCommand(t, argumentsFor(path), user),
-    1,
-    /: EACCES: permission denied, access '\S+data'\n$/,
-  );
-});
 
 test('start: the reason is named on a full disk, by the commands too', async (t) => {
   const disk = smallDisk(t);
@@ -220,18 +211,11 @@ test('start: the reason is named on a read-only disk, by the commands too', asyn
   await assertUsable(path);
 });
 
-test('start: an empty file becomes a database', async (t) => {
+test('start: an empty file becomes a database with an id, which copies keep', async (t) => {
   const path = newPath(temporaryFolder(t));
-  writeFileSync(path, '');
-  const service = await startService(t, { db: path });
-  assert.equal((await service.request('POST', '/notes', { json: KEPT })).status, 201);
-  await service.close();
-  await assertUsable(path);
-});
-
-test('start: marks the file with an application id, which copies keep', async (t) => {
-  const path = await goodFile(t);
   const idOf = (file: string) => readFileSync(file).toString('latin1', 68, 72);
+  writeFileSync(path, '');
+  await writeGoodFile(path, t);
   assert.equal(idOf(path), 'ntsv');
   const [copy, restored] = [`${path}.copy`, `${path}.restored`];
   await runInProcess(['backup', copy, '--db', path]);
