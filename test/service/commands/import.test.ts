@@ -53,6 +53,9 @@ const DELETED =
 const LINK = '{"type":"note_tag","note_id":3,"tag_id":2}\n';
 const nameLine = (id: number, name: unknown) =>
   `${JSON.stringify({ type: 'note_name', note_id: id, name })}\n`;
+const NO_PARENT = 'it refers to a record that does not exist';
+const SAME_NAME = 'an earlier line has the same note_id or name';
+const TIME = 'must be null or a time like 9999-12-31T23:59:59.999Z';
 const NO_NAME = 'name must match ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
 
 /** Input that is wrong, and the end of the message. */
@@ -128,34 +131,22 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   ],
   'a time without milliseconds': [
     changed('12:00:00.000Z', '12:00:00Z'),
-    'line 3: created_at must be null or a time like 9999-12-31T23:59:59.999Z',
+    `line 3: created_at ${TIME}`,
   ],
-  'a time that does not exist': [
-    changed('02-28', '02-29'),
-    'line 3: updated_at must be null or a time like 9999-12-31T23:59:59.999Z',
-  ],
-  'a link without its tag': [
-    HEAD + NOTES + LINK,
-    'line 4: it refers to a record that does not exist',
-  ],
+  'a time that does not exist': [changed('02-28', '02-29'), `line 3: updated_at ${TIME}`],
+  'a link without its tag': [HEAD + NOTES + LINK, `line 4: ${NO_PARENT}`],
   'a link twice': [
     HEAD + NOTES + TAG + LINK.repeat(2),
     'line 6: an earlier line has the same note_id and tag_id',
   ],
   'a name that no note can have': [HEAD + NOTES + nameLine(1, '-a'), `line 4: ${NO_NAME}`],
   'a name that is no text': [HEAD + NOTES + nameLine(1, 1), `line 4: ${NO_NAME}`],
-  'a name twice': [
-    HEAD + NOTES + nameLine(1, 'a') + nameLine(3, 'a'),
-    'line 5: an earlier line has the same note_id or name',
-  ],
+  'a name twice': [HEAD + NOTES + nameLine(1, 'a') + nameLine(3, 'a'), `line 5: ${SAME_NAME}`],
   'two names of a note': [
     HEAD + NOTES + nameLine(1, 'a') + nameLine(1, 'b'),
-    'line 5: an earlier line has the same note_id or name',
+    `line 5: ${SAME_NAME}`,
   ],
-  'a name without its note': [
-    HEAD + NOTES + nameLine(2, 'a'),
-    'line 4: it refers to a record that does not exist',
-  ],
+  'a name without its note': [HEAD + NOTES + nameLine(2, 'a'), `line 4: ${NO_PARENT}`],
   'a deleted note with a name that no note can have': [
     HEAD + DELETED.replace('null,"tag', '"-a","tag'),
     `line 2: ${NO_NAME}`,
@@ -172,10 +163,7 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
     `${HEAD}{"type":"note_version","id":1,"note_id":1}\n`,
     `line 2: ${ID.replace('id', 'version')}`,
   ],
-  'a comment without its note': [
-    changed('"note_id":3', '"note_id":4'),
-    'line 4: it refers to a record that does not exist',
-  ],
+  'a comment without its note': [changed('"note_id":3', '"note_id":4'), `line 4: ${NO_PARENT}`],
 };
 
 for (const [what, [input, reason]] of Object.entries(WRONG)) {
