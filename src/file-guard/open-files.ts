@@ -147,7 +147,7 @@ function refuseLost({ file, stats }: OpenedFile): void {
 
 function statsOf(file: string): Stats | undefined {
   try {
-    return statSync(file, { throwIfNoEntry: false });
+    return statSync(file);
   } catch {
     return undefined;
   }

@@ -1,21 +1,16 @@
 // Several processes that act as one service. They share the write lease, rate limits, metrics and
 // health: the supervisor process holds this state, and the others, which serve, call it.
 import type { Quota, RateLimiter } from '../guards/rate-limit.ts';
-import type { Log } from '../log/log.ts';
 import { Batcher } from '../storage/batcher.ts';
 import type { Database } from '../storage/database.ts';
 import { Channel, type Port } from './channel.ts';
 import { WriteLease } from './lease.ts';
 import type { LimiterCall, MemberFunctions, Report, SupervisorFunctions } from './protocol.ts';
-import { type Reports, Supervisor, type SupervisorOptions } from './supervisor.ts';
+import { Supervisor } from './supervisor.ts';
 
 /** Starts a service of several processes, each with the arguments of this one. */
-export async function startSupervisor(
-  options: SupervisorOptions,
-  log: Log,
-  reports?: Reports,
-): Promise<Supervisor> {
-  const supervisor = new Supervisor(options, log, reports);
+export async function startSupervisor(...parts: ConstructorParameters<typeof Supervisor>) {
+  const supervisor = new Supervisor(...parts);
   await supervisor.start();
   return supervisor;
 }
