@@ -44,10 +44,8 @@ function linked() {
 
 test('channel: each call gets its own answer, in any order', async () => {
   const { channel } = linked();
-  assert.deepEqual(
-    await Promise.all([6, 0, 4].map((number) => channel.call('half', number))),
-    [3, 0, 2],
-  );
+  const answers = [6, 0, 4].map((number) => channel.call('half', number));
+  assert.deepEqual(await Promise.all(answers), [3, 0, 2]);
 });
 
 test('channel: a call rejects with the error of the other end', async () => {

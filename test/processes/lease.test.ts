@@ -64,11 +64,9 @@ test('lease: after a failed request, the next use asks again', async () => {
   let failures = 1;
   const acquire = async () => failures-- > 0 && assert.fail('gone');
   const lease = new WriteLease(acquire, () => {});
-  await assert.rejects(
-    lease.use(async () => 7),
-    /gone/,
-  );
-  assert.equal(await lease.use(async () => 7), 7);
+  const work = async () => 7;
+  await assert.rejects(lease.use(work), /gone/);
+  assert.equal(await lease.use(work), 7);
 });
 
 test('lease: released when others wait, after running work', async () => {

@@ -221,15 +221,14 @@ test('rqlite: several services start on an empty cluster', async (t) => {
   for (const found of versions) assert.deepEqual(found.at(-1), { version: SCHEMA_VERSION });
 });
 
+const NOWHERE = { sql: 'INSERT INTO nowhere VALUES (1)' };
+
 test('rqlite: a failed batch has no effect and reports its error', async (t) => {
   const { database } = await openTables(t);
-  const insert = `INSERT INTO tags (name) VALUES ('kept?')`;
-  await assert.rejects(
-    database.transact('id', [{ sql: insert }, { sql: 'INSERT INTO nowhere VALUES (1)' }]),
-    /no such table: nowhere/,
-  );
+  const insert = { sql: `INSERT INTO tags (name) VALUES ('kept?')` };
+  await assert.rejects(database.transact('id', [insert, NOWHERE]), /no such table: nowhere/);
   await assertTags(database, 0);
-  await database.transact('id', [{ sql: insert }]);
+  await database.transact('id', [insert]);
   await assertTags(database, 1);
 });
 
@@ -239,16 +238,11 @@ test('rqlite: a batch that may be done in part is not repeated', async (t) => {
     sql: `INSERT INTO tags (name, number) SELECT 'a', count(*) FROM tags`,
     rows: `'[]'`,
   };
-  await assert.rejects(
-    database.transact('id', [insert, { sql: 'INSERT INTO nowhere VALUES (1)' }]),
-    DatabaseUncertain,
-  );
+  await assert.rejects(database.transact('id', [insert, NOWHERE]), DatabaseUncertain);
   // A statement that fails at run time rolls the others back.
   const fails = { sql: `INSERT INTO tags (id, name, number) VALUES (1, 'b', 9)` };
-  await assert.rejects(
-    database.transact('other', [insert, fails]),
-    /UNIQUE constraint failed: tags/,
-  );
+  const failed = database.transact('other', [insert, fails]);
+  await assert.rejects(failed, /UNIQUE constraint failed: tags/);
   await assertTags(database, 1);
 });
 

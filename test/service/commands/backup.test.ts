@@ -159,10 +159,8 @@ testAsOther('backup: a folder that cannot be written', async (t, parts) => {
   const ending = await runCommand(t, ['backup', join(closed, 'backup.db'), '--db', file], parts);
   assertRefused(ending, 1, /^notes-server: cannot /);
   const missing = join(closed, 'missing', 'backup.db');
-  await assert.rejects(
-    backup(missing, file),
-    /cannot write \S+: ENOENT: no such file or directory, realpath '\S+'$/,
-  );
+  const reason = /cannot write \S+: ENOENT: no such file or directory, realpath '\S+'$/;
+  await assert.rejects(backup(missing, file), reason);
 });
 
 testAsOther('backup: private if its user may only read the database', async (t, parts) => {

@@ -190,10 +190,7 @@ test('import: once wrong lines are refused, the correct ones succeed', async (t)
 test('import: a wrong line on standard input, status 1', async (t) => {
   const input = WHOLE.slice(0, -END.length);
   const ending = await runCommand(t, ['import', '--db', newFile(t)], { input });
-  assert.match(
-    ending.stderr,
-    /\nnotes-server: cannot import the input: the last line is missing: /,
-  );
+  assert.match(ending.stderr, /\nnotes-server: cannot import the input: the last line is missing/);
   assert.deepEqual([ending.status, ending.stdout], [1, '']);
 });
 

@@ -57,11 +57,8 @@ for (const [what, fault] of Object.entries({ thrown: 'throw', rejected: 'Promise
     await command.ready();
     const { status, stderr } = await stop(command, 'SIGUSR2');
     assert.equal(status, 1);
-    const line = JSON.parse(stderr);
-    assert.deepEqual(
-      [line.level, line.message, line.error.message],
-      ['error', 'uncaught', 'nobody caught this'],
-    );
-    assert.match(line.error.stack, /at process\.<anonymous>/);
+    const { level, message, error } = JSON.parse(stderr);
+    assert.deepEqual([level, message, error.message], ['error', 'uncaught', 'nobody caught this']);
+    assert.match(error.stack, /at process\.<anonymous>/);
   });
 }

@@ -32,10 +32,8 @@ test('cluster: without a leader requests wait and health is 503', async (t) => {
   const { execute } = standIn.requests;
   await until(() => standIn.requests.execute > execute + 2);
   standIn.elect(1);
-  assert.deepEqual(
-    (await Promise.all(waiting)).map(({ status }) => status),
-    [201, 200],
-  );
+  const [posted, read] = await Promise.all(waiting);
+  assert.deepEqual([posted?.status, read?.status], [201, 200]);
   await until(async () => (await request('GET', '/health')).status === 200);
 });
 
@@ -50,13 +48,11 @@ test('cluster: a node needs a trusted certificate', async (t) => {
   execFileSync('openssl', certificate.split(' '), { stdio: 'ignore' });
   const tls = { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8') };
   const { nodes, requests } = await startStandIn(t, 1, undefined, tls);
-  const args = ['--port', '0', '--db', clusterAddress(nodes)];
-  await assert.rejects(
-    startService(t, { db: clusterAddress(nodes) }),
-    /^DatabaseUnusable: .*certificate/,
-  );
+  const db = clusterAddress(nodes);
+  await assert.rejects(startService(t, { db }), /^DatabaseUnusable: .*certificate/);
   assert.deepEqual(requests, { execute: 0, query: 0, backup: 0 });
-  const url = await startCommand(t, args, { env: { NODE_EXTRA_CA_CERTS: certFile } }).ready();
+  const env = { NODE_EXTRA_CA_CERTS: certFile };
+  const url = await startCommand(t, ['--port', '0', '--db', db], { env }).ready();
   assert.equal((await request(url, 'POST', '/notes', { json: note })).status, 201);
   assert.ok(requests.execute > 0);
 });
@@ -103,10 +99,8 @@ test('cluster: the password comes from a file, without line feed', async (t) => 
   const db = `${clusterAddress(nodes)}?user=me`;
   const { request } = await startService(t, { db, dbPasswordFile });
   assert.equal((await request('GET', '/health')).status, 200);
-  await assert.rejects(
-    startService(t, { db, dbPasswordFile: '/nowhere' }),
-    /^DatabaseUnusable: cannot read the password in \/nowhere: ENOENT$/,
-  );
+  const unread = /^DatabaseUnusable: cannot read the password in \/nowhere: ENOENT$/;
+  await assert.rejects(startService(t, { db, dbPasswordFile: '/nowhere' }), unread);
 });
 
 test('cluster: refused in one line, without the password', async (t) => {

@@ -44,10 +44,7 @@ test('processes: a bulk request takes its share of the quota of all', async () =
   const body = '{"name":"n"}\n'.repeat(100);
   const post = () => request(service.url, 'POST', '/tags', { body, headers });
   const answers = [await post(), await post(), await get('four'), await get('four')];
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    [201, 429, 200, 429],
-  );
+  assert.equal(answers.map(({ status }) => status).join(), '201,429,200,429');
   assert.match(String(answers[0]?.headers.ratelimit), /r=2;/);
   assert.match(String(answers[1]?.headers.ratelimit), /r=1;/);
 });
