@@ -81,18 +81,12 @@ const SIZES: RawTable = {
 
 const EXPECTATIONS: RawTable = {
   'expectation-failed': {
-    'an unknown expectation': post('Expect: foo\r\n'),
-    'an unknown expectation of GET': get('Expect: foo\r\n'),
-    'an unknown expectation of HEAD': call('HEAD', 'Expect: foo\r\n'),
-    'an unknown expectation beside the known one': post(
-      'Expect: 100-continue, foo\r\nContent-Length: 5\r\n',
+    ...each(
+      (value) => post(`Expect: ${value}\r\nContent-Length: 5\r\n`),
+      ...['foo', '100-continue, foo', '100-continue\r\nExpect: foo', '100-continue;a=b'],
+      ...['"100-continue"', '101-continue'],
     ),
-    'an unknown expectation on a second line': post(
-      'Expect: 100-continue\r\nExpect: foo\r\nContent-Length: 5\r\n',
-    ),
-    '100-continue with a parameter': post('Expect: 100-continue;a=b\r\nContent-Length: 5\r\n'),
-    '100-continue in quotes': post('Expect: "100-continue"\r\nContent-Length: 5\r\n'),
-    '101-continue': post('Expect: 101-continue\r\nContent-Length: 5\r\n'),
+    ...each((method) => call(method, 'Expect: foo\r\n'), 'GET', 'HEAD'),
   },
   200: {
     'an empty expectation': get('Expect:\r\n'),
@@ -102,31 +96,26 @@ const EXPECTATIONS: RawTable = {
 
 const ASKING: RawTable = {
   200: {
-    'an upgrade to a WebSocket': get(
-      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n',
+    ...each(
+      (lines) => get(`${lines}\r\n`),
+      // Upgrades and connections.
+      ...['Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13'],
+      ...['Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA'],
+      ...['Connection: Upgrade\r\nUpgrade:', 'Connection: Host'],
+      ...['Keep-Alive: timeout=999999999, max=999999999'],
+      // Ranges, conditions and negotiation.
+      ...['Range: bytes=0-5', 'If-Modified-Since: yesterday', 'Accept: image/png;q=x, ;;;'],
+      ...['If-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT'],
+      ...['If-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT'],
+      ...['Accept-Encoding: identity;q=0, *;q=0', 'TE: trailers, gzip;q=2'],
+      // Another method or address.
+      ...['X-HTTP-Method-Override: DELETE', 'X-Forwarded-For: , nonsense\r\nForwarded: for='],
     ),
-    'an upgrade to HTTP/2': get(
-      'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n',
+    ...each(
+      (lines) => bare(`${HOST}${lines}\r\n`),
+      ...['CONNECTION: CLOSE', 'Connection: keep-alive, close'],
+      ...['Connection: keep-alive\r\nConnection: close'],
     ),
-    'an upgrade to nothing': get('Connection: Upgrade\r\nUpgrade:\r\n'),
-    'Connection: close in upper case': bare(`${HOST}CONNECTION: CLOSE\r\n`),
-    'keep-alive and close': bare(`${HOST}Connection: keep-alive, close\r\n`),
-    'keep-alive and close on two lines': bare(
-      `${HOST}Connection: keep-alive\r\nConnection: close\r\n`,
-    ),
-    'a Connection header that names Host': get('Connection: Host\r\n'),
-    'a very long keep-alive': get('Keep-Alive: timeout=999999999, max=999999999\r\n'),
-    'a Range header': get('Range: bytes=0-5\r\n'),
-    'If-Modified-Since and If-Unmodified-Since': get(
-      'If-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT\r\n' +
-        'If-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT\r\n',
-    ),
-    'an invalid If-Modified-Since': get('If-Modified-Since: yesterday\r\n'),
-    'an invalid Accept': get('Accept: image/png;q=x, ;;;\r\n'),
-    'an Accept-Encoding that excludes everything': get('Accept-Encoding: identity;q=0, *;q=0\r\n'),
-    'another method in a header': get('X-HTTP-Method-Override: DELETE\r\n'),
-    'another address in a header': get('X-Forwarded-For: , nonsense\r\nForwarded: for=\r\n'),
-    'trailers and codings of the answer': get('TE: trailers, gzip;q=2\r\n'),
     'an invalid request id': bytes(get('X-Request-Id: a b\xff\r\n')),
   },
   'precondition-failed': {
