@@ -1,6 +1,7 @@
 // Streams and the rest of the service: limits, keys, log, metrics, old clients.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
 import type { Chunk } from '../../../src/http/reply.ts';
 import type { Route } from '../../../src/http/route.ts';
@@ -144,4 +145,18 @@ test('streams: one that fails is cut off visibly, and of a HEAD nothing is read'
   head.write(requestText('HEAD /failing', ['connection: close']));
   assert.match(await readAll(head), /^HTTP\/1\.1 200 /);
   await until(() => ended === 3);
+});
+
+test('streams: a chunk of any length reaches a client that reads', async (t) => {
+  // More than the client may leave unread, and than the sockets buffer.
+  const large = Buffer.alloc(16 * 1_048_576, 'a chunk, ');
+  async function* chunks(): AsyncGenerator<Chunk> {
+    yield { bytes: large, hasMore: false };
+    await nextTurn();
+    yield { bytes: Buffer.from('end'), hasMore: false };
+  }
+  const handle = () => ({ status: 200, stream: chunks() });
+  const { port } = await startBareServer(t, [{ method: 'GET', template: '/large', handle }]);
+  const { bytes } = await send(`http://127.0.0.1:${port}`, 'GET', '/large');
+  assert.ok(bytes.equals(Buffer.concat([large, Buffer.from('end')])), `${bytes.length} bytes`);
 });
