@@ -26,11 +26,8 @@ export function createFinder({ database, memory, meters }: Core) {
       const revision = memory.check();
       const [row] = await database.read({ sql, parameter: JSON.stringify(names) });
       const ids: readonly (number | null)[] = JSON.parse(String(row?.ids));
-      memory.keep(
-        revision,
-        table,
-        names.map((name, index) => [name, keptId(ids[index])] as const),
-      );
+      const found = names.map((name, index) => [name, keptId(ids[index])] as const);
+      memory.keep(revision, table, found);
       return ids.map((id) => id ?? undefined);
     },
     meter: meters?.read,

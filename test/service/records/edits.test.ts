@@ -23,6 +23,7 @@ async function assertStored({ request }: Service, body: string, tag: unknown): P
 
 test('append: begins a line, and answers with the note', async (t) => {
   const { service, append } = await startWithNote(t, 'first');
+  const start = await service.request('GET', '/changes');
   let body = 'first';
   for (const [text, after] of [
     ['second\n', 'first\nsecond\n'],
@@ -41,20 +42,11 @@ test('append: begins a line, and answers with the note', async (t) => {
   const { headers } = await service.request('GET', '/notes/1');
   const empty = await append({ text: '' });
   assert.deepEqual([empty.status, empty.json.body, empty.headers.etag], [200, body, headers.etag]);
-  const found = await service.request('GET', '/notes?q=third');
-  assert.equal(found.json.total, 1);
-  const { json } = await service.request('GET', `/changes?since=${cursorBefore(headers.etag)}`);
-  assert.deepEqual(
-    json.items.map(({ type, note_id }: { type: string; note_id: number }) => [type, note_id]),
-    [['note.updated', 1]],
-  );
+  assert.equal((await service.request('GET', '/notes?q=third')).json.total, 1);
+  const { json } = await service.request('GET', `/changes?since=${start.json.next}`);
+  const types = json.items.map(({ type }: { type: string }) => type);
+  assert.deepEqual([...new Set(types)], ['note.updated']);
 });
-
-/** Returns the cursor right before the change that gave a note this tag. */
-function cursorBefore(tag: unknown): string {
-  const [, generation, number] = /"(\w+)-(\d+)"/.exec(String(tag)) ?? [];
-  return `${generation}-${Number(number) - 1}`;
-}
 
 test('append: a text that is not JSON', async (t) => {
   const { service } = await startWithNote(t, 'a');
