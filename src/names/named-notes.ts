@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Core } from '../feature.ts';
 import { Problem } from '../http/problem.ts';
-import type { Given, WritePart } from '../records/creation.ts';
+import type { WritePart } from '../records/creation.ts';
 import { noteNames } from '../relations.ts';
 import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
@@ -15,7 +15,7 @@ export const NAME_TAKEN = new Problem('precondition-failed', 'Another note has t
 
 /**
  * Returns a function that finds the id of the note with a name, at once if memory has it. There,
- * the note may have been deleted.
+ * the note may have been deleted, and the name be that of another one.
  */
 export function createFinder({ database, memory, meters }: Core) {
   const sql = `
@@ -26,7 +26,9 @@ export function createFinder({ database, memory, meters }: Core) {
       const revision = memory.check();
       const [row] = await database.read({ sql, parameter: JSON.stringify(names) });
       const ids: readonly (number | null)[] = JSON.parse(String(row?.ids));
-      const found = names.map((name, index) => [name, keptId(ids[index])] as const);
+      const found = names.flatMap((name, index) =>
+        ids[index] ? [[name, { text: String(ids[index]) }] as const] : [],
+      );
       memory.keep(revision, table, found);
       return ids.map((id) => id ?? undefined);
     },
@@ -43,7 +45,11 @@ export function namesOfNotes(resource: Resource): WritePart | undefined {
   if (resource !== notes) return undefined;
   return {
     askedBy: ['name'],
-    read: (_, [body]) => givenName(String(body?.name)),
+    read: (_, [body]) => ({
+      isAlone: true,
+      values: [[String(body?.name), randomBytes(8).toString('hex')]],
+      settle: ({ named }) => (named === null ? {} : { refusal: NAME_TAKEN }),
+    }),
     sent: ['_name', '_claim'],
     admits: `NOT EXISTS (SELECT 1 FROM ${table} WHERE name = _name AND claim <> _claim)`,
     columns: { named: `(SELECT note_id FROM ${table} WHERE name = _name)` },
@@ -54,21 +60,4 @@ export function namesOfNotes(resource: Resource): WritePart | undefined {
         SELECT first_id, _name, _claim FROM admitted CROSS JOIN created WHERE _name IS NOT NULL`),
     }),
   };
-}
-
-/** Returns what a request gives to the creation of a note by its name. */
-export function givenName(name: string): Given {
-  return {
-    isAlone: true,
-    values: [[name, randomBytes(8).toString('hex')]],
-    settle({ named, id }) {
-      if (named !== null) return { refusal: NAME_TAKEN };
-      return { changes: [[table, name, keptId(Number(id))]] };
-    },
-  };
-}
-
-/** Returns an id as memory keeps it. Nothing is kept of a name that no note has. */
-function keptId(id: number | null | undefined) {
-  return id == null ? undefined : { text: String(id) };
 }

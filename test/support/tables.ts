@@ -5,9 +5,9 @@ import { Pages } from '../../src/lists/pages.ts';
 import { partsOf } from '../../src/lists/parts.ts';
 import type { PageRequest } from '../../src/lists/request.ts';
 import { namesInLists } from '../../src/names/in-lists.ts';
-import { givenName, namesOfNotes } from '../../src/names/named-notes.ts';
+import { namesOfNotes } from '../../src/names/named-notes.ts';
 import type { Condition } from '../../src/records/condition.ts';
-import type { Given, GivenParts } from '../../src/records/creation.ts';
+import type { Given, GivenParts, RecordInput } from '../../src/records/creation.ts';
 import { Table } from '../../src/records/table.ts';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
@@ -89,8 +89,10 @@ export function tableOf(
       owner?: number,
       once?: Once,
     ) => create(records, owner, [givenBy(once), tagsGiven(tags, 'lines')]),
-    createNamed: (input: Input, name: string) =>
-      create([input], 0, [undefined, undefined, givenName(name)]),
+    createNamed: (input: Input, name: string) => {
+      const given = namesOfNotes(resource)?.read({} as RecordInput, [{ name }]);
+      return create([input], 0, [undefined, undefined, given]);
+    },
     createTimed: (records: readonly Input[], values: readonly Values[], owner?: number) => {
       const given: (Given | undefined)[] = [];
       given[parts.length - 1] = { values, settle: () => ({}) };
