@@ -142,4 +142,16 @@ export function testRewrites(engine: Engine): void {
     assert.equal(await again('o', 'x'), 'changed');
     assert.equal(await again('p', 'x'), 'changed');
   });
+
+  test('rewrites: a condition is tested after the changes before it in a batch', async (t) => {
+    const { notes, rewrite } = await open(t, engine);
+    const tag = (await notes.create([{ body: 'body' }]))?.tag ?? '';
+    const conditions = [null, isOneOf([tag]), isNoneOf([tag]), null];
+    const outcomes = await Promise.all(
+      conditions.map((each, index) => rewrite(1, each, [`${index}`])),
+    );
+    const states = outcomes.map((each) => each?.state);
+    assert.deepEqual(states, ['changed', 'unmatched', 'changed', 'changed']);
+    assert.equal(JSON.parse((await notes.read(1))?.text ?? '').body, 'body\n0\n2\n3');
+  });
 }
