@@ -58,16 +58,6 @@ export function startRetention(core: EraseCore, { days, places }: RetentionOptio
   // A clock that is set forward must make nothing due.
   const leadMs = Date.now() - performance.now();
   let isMine = places === undefined;
-  let next: NodeJS.Timeout;
-  let running = run();
-
-  async function run(): Promise<void> {
-    // What fails is repeated in an hour.
-    await eraseDue().catch(() => {});
-    next = setTimeout(() => {
-      running = run();
-    }, RETENTION_TIMES.everyMs).unref();
-  }
 
   async function eraseDue(): Promise<void> {
     isMine ||= (await places?.take('retention')) ?? false;
@@ -78,8 +68,14 @@ export function startRetention(core: EraseCore, { days, places }: RetentionOptio
     await erase(core, ERASE_DUE.versions, { time });
   }
 
+  // What fails is repeated in an hour.
+  const run = () => eraseDue().catch(() => {});
+  let running = run();
+  const timer = setInterval(() => {
+    running = running.then(run);
+  }, RETENTION_TIMES.everyMs).unref();
   return async () => {
+    clearInterval(timer);
     await running;
-    clearTimeout(next);
   };
 }
