@@ -11,12 +11,6 @@ export interface Opponent {
   age(): Promise<void>;
 }
 
-interface Version {
-  readonly version: number;
-  readonly title: string;
-  readonly body: string;
-}
-
 interface Note {
   readonly id: number;
   /** That of its tag. */
@@ -29,7 +23,7 @@ interface Note {
   tags: Set<number>;
   readonly comments: Map<number, string>;
   /** The latest first. */
-  versions: Version[];
+  versions: { readonly version: number; readonly title: string; readonly body: string }[];
   /** Whether a version was kept in the last ten minutes. */
   isRecent: boolean;
 }
@@ -45,14 +39,22 @@ const draws = fc.record({
   pick: fc.nat(),
   other: fc.nat(),
   title: fc.constantFrom(...WORDS),
-  body: fc.array(fc.constantFrom(...WORDS, 'x', 'y'), { minLength: 1, maxLength: 4 }),
+  body: fc
+    .array(fc.constantFrom(...WORDS, 'x', 'y'), { minLength: 1, maxLength: 4 })
+    .map((words) => words.join(' ')),
 });
 
-interface Draw {
-  readonly pick: number;
-  readonly other: number;
-  readonly text: { readonly title: string; readonly body: string };
-}
+type Draw = typeof draws extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** How frequent each move is. */
+const MOVES = {
+  ...{ create: 3, putNamed: 6, put: 1, patch: 2, tag: 6, untag: 1, createTag: 1, removeTag: 2 },
+  ...{ comment: 2, removeComment: 1, remove: 6, restore: 7, erase: 1, eraseAll: 1 },
+  ...{ eraseVersions: 1, revert: 1, age: 2 },
+};
+const NAMED_MOVES = Object.entries(MOVES).flatMap(([name, times]) =>
+  Array.from({ length: times }, () => name as keyof typeof MOVES),
+);
 
 /**
  * Plays `moves` of a seed, and compares everything now and then. A long game goes on, up to four
@@ -66,11 +68,11 @@ export async function playHistory(
   await game.begin();
   const drawn = fc.sample(draws, { seed, numRuns: 4 * moves });
   const isComplete = () => moves < 500 || Object.values(game.counts).every((count) => count > 0);
-  for (const [index, { move, title, body, ...draw }] of drawn.entries()) {
+  for (const [index, draw] of drawn.entries()) {
     if (index >= moves && isComplete()) break;
-    const [name, play] = game.moves[move % game.moves.length] ?? assert.fail();
+    const name = NAMED_MOVES[draw.move % NAMED_MOVES.length] ?? assert.fail();
     try {
-      await play({ ...draw, text: { title, body: body.join(' ') } });
+      await game[name](draw);
       if (index % 50 === 49) await game.compare();
     } catch (error) {
       throw new Error(`seed ${seed}, move ${index}, ${name}`, { cause: error });
@@ -82,7 +84,7 @@ export async function playHistory(
   return `seed ${seed}: ${JSON.stringify(game.counts)}`;
 }
 
-class Game {
+class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> {
   /** How often what is rare has happened. */
   readonly counts = { restored: 0, withoutName: 0, withFewerTags: 0, reverted: 0, erased: 0 };
   readonly #opponent: Opponent;
@@ -101,54 +103,15 @@ class Game {
     this.#cursor = (await this.#request(200, 'GET', '/changes')).json.next;
   }
 
-  /** The moves, some of which are more frequent. */
-  get moves(): readonly (readonly [string, (draw: Draw) => Promise<unknown>])[] {
-    const often = { create: 3, putNamed: 6, removeTag: 2, tag: 6, remove: 6, restore: 6, age: 2 };
-    const all = {
-      create: (draw: Draw) => this.#create(draw),
-      putNamed: (draw: Draw) => this.#putNamed(draw),
-      put: (draw: Draw) => this.#change(draw, 'PUT', '', draw.text, () => draw.text),
-      patch: ({ text: { body }, ...draw }: Draw) =>
-        this.#change(draw, 'PATCH', '', { body }, ({ title }) => ({ title, body })),
-      append: ({ text: { title: text }, ...draw }: Draw) =>
-        this.#change(draw, 'POST', '/append', { text }, ({ title, body }) => ({
-          title,
-          body: `${body}\n${text}`,
-        })),
-      tag: (draw: Draw) => this.#tag(draw, 'PUT'),
-      untag: (draw: Draw) => this.#tag(draw, 'DELETE'),
-      createTag: (draw: Draw) => this.#createTag(draw),
-      removeTag: (draw: Draw) => this.#removeTag(draw),
-      comment: (draw: Draw) => this.#comment(draw),
-      changeComment: (draw: Draw) => this.#changeComment(draw),
-      removeComment: (draw: Draw) => this.#removeComment(draw),
-      remove: (draw: Draw) => this.#remove(draw),
-      restore: (draw: Draw) => this.#restore(draw, 1),
-      restoreTwice: (draw: Draw) => this.#restore(draw, 2),
-      erase: (draw: Draw) => this.#erase(draw),
-      eraseAll: ({ other }: Draw) => this.#eraseAll(other),
-      eraseVersions: (draw: Draw) => this.#eraseVersions(draw),
-      revert: (draw: Draw) => this.#revert(draw),
-      age: () => this.#age(),
-    };
-    return Object.entries(all).flatMap((each) =>
-      Array.from({ length: often[each[0] as keyof typeof often] ?? 1 }, () => each),
-    );
-  }
-
   async #request(status: number, method: string, path: string, json?: object): Promise<Answer> {
-    const parts = json ? { json } : {};
-    const answer = await this.#opponent.request(method, path, parts);
-    assert.equal(
-      answer.status,
-      status,
-      `${method} ${path} ${JSON.stringify(json)}: ${answer.text}`,
-    );
+    const answer = await this.#opponent.request(method, path, json ? { json } : {});
+    const sent = `${method} ${path} ${JSON.stringify(json)}`;
+    assert.equal(answer.status, status, `${sent}: ${answer.text}`);
     return answer;
   }
 
   /** The id of a note, mostly of one that exists, and the note. */
-  #target({ pick }: Pick<Draw, 'pick'>): [id: number, note: Note | undefined] {
+  #target({ pick }: Draw): [id: number, note: Note | undefined] {
     const live = [...this.#notes.keys()];
     const ids = [...live, ...live, ...live, ...this.#trash.map(({ id }) => id), UNKNOWN];
     const id = ids[pick % ids.length] ?? UNKNOWN;
@@ -156,117 +119,121 @@ class Game {
   }
 
   /** The id of a note in the trash, mostly, and the note. */
-  #deleted({ pick, other }: Draw): [id: number, note: Note | undefined] {
-    const [id] = other % 6 === 0 ? this.#target({ pick }) : [];
-    const note = this.#trash[pick % this.#trash.length];
-    const wanted = id ?? note?.id ?? UNKNOWN;
+  #deleted(draw: Draw): [id: number, note: Note | undefined] {
+    const [id] = draw.other % 6 === 0 ? this.#target(draw) : [];
+    const wanted = id ?? this.#trash[draw.pick % this.#trash.length]?.id ?? UNKNOWN;
     return [wanted, this.#trash.find((each) => each.id === wanted)];
   }
 
-  async #create(draw: Draw): Promise<void> {
-    if (this.#notes.size >= MAX) return this.#remove(draw);
+  async create(draw: Draw): Promise<void> {
+    if (this.#notes.size >= MAX) return this.remove(draw);
+    const { title, body } = draw;
     const tags = [...this.#tags].filter((id) => (draw.other >> (id % 8)) & 1);
-    const answer = await this.#request(201, 'POST', '/notes', { ...draw.text, tag_ids: tags });
+    const answer = await this.#request(201, 'POST', '/notes', { title, body, tag_ids: tags });
     await this.#add(answer, draw, { name: null, tags });
   }
 
-  async #add(answer: Answer, { text }: Draw, given: { name: string | null; tags: number[] }) {
-    const id = Number(answer.headers.location?.split('/').at(-1));
-    const note: Note = {
-      ...{ id, ...text, ...given, number: numberOf(answer), tags: new Set(given.tags), times: '' },
-      ...{ comments: new Map(), versions: [], isRecent: false },
-    };
-    this.#notes.set(id, note);
-    note.times = await this.#timesOf(id);
+  async #add(
+    { headers, json: { id } }: Answer,
+    { title, body }: Draw,
+    { name, tags }: { name: string | null; tags: number[] },
+  ) {
+    this.#notes.set(id, {
+      ...{ id, title, body, name, number: numberOf(headers), tags: new Set(tags) },
+      ...{ times: await this.#timesOf(id), comments: new Map(), versions: [], isRecent: false },
+    });
   }
 
   async #timesOf(id: number): Promise<string> {
-    const { text } = await this.#request(200, 'GET', `/notes/${id}?fields=id&include=times`);
-    return text;
+    return (await this.#request(200, 'GET', `/notes/${id}?fields=id&include=times`)).text;
   }
 
-  async #putNamed(draw: Draw): Promise<void> {
-    const name = NAMES[draw.pick % NAMES.length] ?? '';
+  async putNamed(draw: Draw): Promise<void> {
+    const { pick, title, body } = draw;
+    const name = NAMES[pick % NAMES.length] ?? '';
     const holder = [...this.#notes.values()].find((each) => each.name === name);
-    const answer = await this.#request(holder ? 200 : 201, 'PUT', `/named/${name}`, draw.text);
-    if (holder) await this.#changed(holder, draw.text, answer);
+    const text = { title, body };
+    const answer = await this.#request(holder ? 200 : 201, 'PUT', `/named/${name}`, text);
+    if (holder) await this.#changed(holder, draw, answer);
     else await this.#add(answer, draw, { name, tags: [] });
   }
 
+  put = (draw: Draw) =>
+    this.#change(draw, 'PUT', '', { title: draw.title, body: draw.body }, () => draw);
+
+  patch = (draw: Draw) =>
+    this.#change(draw, 'PATCH', '', { body: draw.body }, ({ title }) => ({ ...draw, title }));
+
   async #change(
-    draw: Pick<Draw, 'pick'>,
+    draw: Draw,
     method: string,
     suffix: string,
     json: object,
-    textOf: (note: Note) => Draw['text'],
+    textOf: (note: Note) => Pick<Note, 'title' | 'body'>,
   ): Promise<void> {
     const [id, note] = this.#target(draw);
     const answer = await this.#request(note ? 200 : 404, method, `/notes/${id}${suffix}`, json);
     if (note) await this.#changed(note, textOf(note), answer);
   }
 
-  async #changed(note: Note, { title, body }: Draw['text'], answer: Answer): Promise<void> {
+  async #changed(
+    note: Note,
+    { title, body }: Pick<Note, 'title' | 'body'>,
+    { headers, json }: Answer,
+  ): Promise<void> {
     if (!note.isRecent && (title !== note.title || body !== note.body)) {
       note.versions.unshift({ version: note.number, title: note.title, body: note.body });
       note.isRecent = true;
     }
-    Object.assign(note, { title, body, number: numberOf(answer) });
-    assert.deepEqual(answer.json, { id: note.id, title, body });
-    note.times = await this.#timesOf(note.id);
+    assert.deepEqual(json, { id: note.id, title, body });
+    const times = await this.#timesOf(note.id);
+    Object.assign(note, { title, body, times, number: numberOf(headers) });
   }
 
-  async #tag(draw: Draw, method: 'PUT' | 'DELETE'): Promise<void> {
+  async tag(draw: Draw): Promise<void> {
     const [id, note] = this.#target(draw);
     const tag = [...this.#tags][draw.other % this.#tags.size] ?? UNKNOWN;
-    const isThere = note && (method === 'PUT' ? this.#tags.has(tag) : note.tags.has(tag));
-    await this.#request(isThere ? 204 : 404, method, `/notes/${id}/tags/${tag}`);
-    if (method === 'DELETE') note?.tags.delete(tag);
-    else if (isThere) note.tags.add(tag);
+    const isThere = note && this.#tags.has(tag);
+    await this.#request(isThere ? 204 : 404, 'PUT', `/notes/${id}/tags/${tag}`);
+    if (isThere) note.tags.add(tag);
   }
 
-  async #createTag(draw: Draw): Promise<void> {
-    if (this.#tags.size >= MAX) return this.#removeTag(draw);
-    const { json } = await this.#request(201, 'POST', '/tags', { name: draw.text.title });
+  async untag(draw: Draw): Promise<void> {
+    const [id, note] = this.#target(draw);
+    const tag = [...this.#tags][draw.other % this.#tags.size] ?? UNKNOWN;
+    const isThere = note?.tags.delete(tag);
+    await this.#request(isThere ? 204 : 404, 'DELETE', `/notes/${id}/tags/${tag}`);
+  }
+
+  async createTag(draw: Draw): Promise<void> {
+    if (this.#tags.size >= MAX) return this.removeTag(draw);
+    const { json } = await this.#request(201, 'POST', '/tags', { name: draw.title });
     this.#tags.add(json.id);
   }
 
-  async #removeTag({ pick }: Draw): Promise<void> {
+  async removeTag({ pick }: Draw): Promise<void> {
     const tag = [...this.#tags][pick % this.#tags.size] ?? UNKNOWN;
     await this.#request(this.#tags.delete(tag) ? 204 : 404, 'DELETE', `/tags/${tag}`);
     for (const note of this.#notes.values()) note.tags.delete(tag);
   }
 
-  async #comment(draw: Draw): Promise<void> {
+  async comment(draw: Draw): Promise<void> {
     const [id, note] = this.#target(draw);
-    const { body } = draw.text;
-    const { json } = await this.#request(note ? 201 : 404, 'POST', `/notes/${id}/comments`, {
-      body,
-    });
+    const { body } = draw;
+    const path = `/notes/${id}/comments`;
+    const { json } = await this.#request(note ? 201 : 404, 'POST', path, { body });
     note?.comments.set(json.id, body);
   }
 
-  async #changeComment(draw: Draw): Promise<void> {
-    const [path, id, note] = this.#commentOf(draw);
-    const { body } = draw.text;
-    await this.#request(note ? 200 : 404, 'PUT', path, { body });
-    note?.comments.set(id, body);
-  }
-
-  async #removeComment(draw: Draw): Promise<void> {
-    const [path, id, note] = this.#commentOf(draw);
-    await this.#request(note ? 204 : 404, 'DELETE', path);
-    note?.comments.delete(id);
-  }
-
-  #commentOf(draw: Draw): [path: string, id: number, note: Note | undefined] {
+  async removeComment(draw: Draw): Promise<void> {
     const [noteId, note] = this.#target(draw);
     const ids = [...(note?.comments.keys() ?? [])];
-    const id = ids[draw.other % ids.length];
-    const path = `/notes/${noteId}/comments/${id ?? UNKNOWN}`;
-    return [path, id ?? UNKNOWN, id === undefined ? undefined : note];
+    const id = ids[draw.other % ids.length] ?? UNKNOWN;
+    const isThere = note?.comments.delete(id);
+    await this.#request(isThere ? 204 : 404, 'DELETE', `/notes/${noteId}/comments/${id}`);
   }
 
-  async #remove(draw: Draw): Promise<void> {
+  async remove(draw: Draw): Promise<void> {
     const [id, note] = this.#target(draw);
     await this.#request(note ? 204 : 404, 'DELETE', `/notes/${id}`);
     if (!note) return;
@@ -274,17 +241,14 @@ class Game {
     this.#trash.unshift(note);
   }
 
-  /** Sends the request several times at once: it succeeds once. */
-  async #restore(draw: Draw, times: number): Promise<void> {
+  /** Sends the request twice at once: it succeeds once. */
+  async restore(draw: Draw): Promise<void> {
     const [id, note] = this.#deleted(draw);
     const path = `/trash/${id}/restore`;
-    const requests = Array.from({ length: times }, () => this.#opponent.request('POST', path));
-    const answers = await Promise.all(requests);
-    const restored = answers.filter(({ status }) => status === 200);
+    const answers = await Promise.all([1, 2].map(() => this.#opponent.request('POST', path)));
     const statuses = answers.map(({ status }) => status).sort();
-    const others = Array.from({ length: times - Number(note !== undefined) }, () => 404);
-    assert.deepEqual(statuses, note ? [200, ...others] : others, path);
-    const [answer] = restored;
+    assert.deepEqual(statuses, [note ? 200 : 404, 404], path);
+    const answer = answers.find(({ status }) => status === 200);
     if (!note || !answer) return;
     this.#trash = this.#trash.filter((each) => each !== note);
     const isTaken = [...this.#notes.values()].some(({ name }) => name === note.name);
@@ -292,37 +256,35 @@ class Game {
     this.counts.restored += 1;
     this.counts.withoutName += Number(isTaken && note.name !== null);
     this.counts.withFewerTags += Number(tags.length < note.tags.size);
-    if (isTaken) note.name = null;
-    note.tags = new Set(tags);
-    const number = numberOf(answer);
+    const number = numberOf(answer.headers);
     assert.ok(number > note.number, 'the tag is new');
-    note.number = number;
+    Object.assign(note, { number, tags: new Set(tags), name: isTaken ? null : note.name });
     assert.deepEqual(answer.json, { id, title: note.title, body: note.body });
     assert.equal(answer.headers.location, `/notes/${id}`);
     this.#notes.set(id, note);
     assert.equal(await this.#timesOf(id), note.times);
   }
 
-  async #erase(draw: Draw): Promise<void> {
+  async erase(draw: Draw): Promise<void> {
     const [id, note] = this.#deleted(draw);
     await this.#request(note ? 204 : 404, 'DELETE', `/trash/${id}`);
     this.counts.erased += Number(note !== undefined);
     this.#trash = this.#trash.filter((each) => each !== note);
   }
 
-  async #eraseAll(other: number): Promise<void> {
+  async eraseAll({ other }: Draw): Promise<void> {
     if (other % 4 > 0) return;
     await this.#request(204, 'DELETE', '/trash');
     this.#trash = [];
   }
 
-  async #eraseVersions(draw: Draw): Promise<void> {
+  async eraseVersions(draw: Draw): Promise<void> {
     const [id, note] = this.#target(draw);
     await this.#request(note ? 204 : 404, 'DELETE', `/notes/${id}/versions`);
     if (note) Object.assign(note, { versions: [], isRecent: false });
   }
 
-  async #revert(draw: Draw): Promise<void> {
+  async revert(draw: Draw): Promise<void> {
     const [id, note] = this.#target(draw);
     const found = note?.versions[draw.other % note.versions.length];
     const json = { version: found?.version ?? UNKNOWN };
@@ -332,7 +294,7 @@ class Game {
     if (note && found) await this.#changed(note, found, answer);
   }
 
-  async #age(): Promise<void> {
+  async age(): Promise<void> {
     await this.#opponent.age();
     for (const note of [...this.#notes.values(), ...this.#trash]) note.isRecent = false;
   }
@@ -340,22 +302,23 @@ class Game {
   /** Asserts that the service has what the model has, and that the changes lead there. */
   async compare(): Promise<void> {
     const live = [...this.#notes.values()].sort((one, other) => one.id - other.id);
-    const textsOf = ({ id, title, body }: Note) => ({ id, title, body });
     assert.deepEqual(
       await this.#all('/notes?include=tag_ids,name'),
-      live.map((note) => ({
-        ...{ ...textsOf(note), tag_ids: [...note.tags].sort((a, b) => a - b), name: note.name },
+      live.map(({ id, title, body, tags, name }) => ({
+        ...{ id, title, body, tag_ids: [...tags].sort((a, b) => a - b), name },
       })),
     );
-    assert.deepEqual(await this.#all('/trash?fields=id,title,body'), this.#trash.map(textsOf));
-    for (const note of live) {
-      const comments = await this.#all(`/notes/${note.id}/comments?fields=id,body`);
+    assert.deepEqual(
+      await this.#all('/trash?fields=id,title,body'),
+      this.#trash.map(({ id, title, body }) => ({ id, title, body })),
+    );
+    for (const { id, comments, versions } of live) {
+      const path = `/notes/${id}/versions`;
+      assert.deepEqual(await this.#all(`${path}?fields=version,title,body`), versions, path);
       assert.deepEqual(
-        comments,
-        Array.from(note.comments, ([id, body]) => ({ id, body })),
+        await this.#all(`/notes/${id}/comments?fields=id,body`),
+        Array.from(comments, ([id, body]) => ({ id, body })),
       );
-      const path = `/notes/${note.id}/versions`;
-      assert.deepEqual(await this.#all(`${path}?fields=version,title,body`), note.versions, path);
     }
     for (const note of this.#trash) await this.#request(404, 'GET', `/notes/${note.id}/versions`);
     await this.#compareLists(live);
@@ -363,16 +326,19 @@ class Game {
   }
 
   async #compareLists(live: readonly Note[]): Promise<void> {
-    const idsOf = (items: readonly { readonly id: number }[]) => items.map(({ id }) => id);
-    for (const word of WORDS) {
-      const items = await this.#all(`/notes?order=id&q=${encodeURIComponent(word)}`);
-      const found = live.filter(({ title, body }) => `${title} ${body}`.includes(word));
-      assert.deepEqual(idsOf(items), idsOf(found), word);
-    }
-    for (const tag of await this.#all('/tags?include=notes_count')) {
-      const tagged = live.filter(({ tags }) => tags.has(tag.id));
-      assert.equal(tag.notes_count, tagged.length);
-      assert.deepEqual(idsOf(await this.#all(`/notes?tag_id=${tag.id}`)), idsOf(tagged));
+    const assertListed = async (query: string, has: (note: Note) => boolean) =>
+      assert.deepEqual(
+        await this.#all(`/notes?order=id&fields=id&${query}`),
+        live.filter(has).map(({ id }) => ({ id })),
+        query,
+      );
+    for (const word of WORDS)
+      await assertListed(`q=${encodeURIComponent(word)}`, ({ title, body }) =>
+        `${title} ${body}`.includes(word),
+      );
+    for (const { id, notes_count } of await this.#all('/tags?include=notes_count')) {
+      assert.equal(notes_count, live.filter(({ tags }) => tags.has(id)).length);
+      await assertListed(`tag_id=${id}`, ({ tags }) => tags.has(id));
     }
   }
 
@@ -404,6 +370,6 @@ class Game {
   }
 }
 
-function numberOf({ headers }: Answer): number {
+function numberOf(headers: Answer['headers']): number {
   return Number(/-(\d+)"/.exec(String(headers.etag))?.[1]);
 }
