@@ -6,5 +6,29 @@ import { WatchedFiles } from './open-files.ts';
 /** The guard of the files that the service and its commands open. */
 export const fileGuard: FileGuard = {
   clear: clearForeignLog,
-  watch: (path, isShared) => new WatchedFiles(path, isShared),
+  watch(path, isShared, database) {
+    const files = new WatchedFiles(path, isShared);
+    return {
+      ...database,
+      freshness: files.freshness,
+      async transact(batchId, statements) {
+        files.check();
+        try {
+          return await database.transact(batchId, statements);
+        } finally {
+          // It may have ended with a checkpoint.
+          files.compareContent();
+        }
+      },
+      async ping() {
+        files.check();
+        await database.ping();
+      },
+      async close() {
+        // Closing the last connection would write the log into a file that it does not belong to.
+        await database.close(files.isOverwritten);
+        files.release();
+      },
+    };
+  },
 };

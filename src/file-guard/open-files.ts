@@ -4,7 +4,6 @@ import { closeSync, fstatSync, openSync, readSync, type Stats, statSync } from '
 import { dirname } from 'node:path';
 import { companionsOf } from '../database-paths.ts';
 import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
-import type { OpenFiles } from '../storage/sqlite/engine.ts';
 import {
   isRecordedAsForeign,
   recordOrigin,
@@ -32,7 +31,7 @@ interface Content {
 type OpenedFile = { readonly file: string; readonly stats: Stats | undefined };
 
 /** The files of one open database: the main file, its log and the index of the log. */
-export class WatchedFiles implements OpenFiles {
+export class WatchedFiles {
   readonly #main: OpenedFile;
   readonly #log: OpenedFile;
   readonly #index: OpenedFile;
@@ -67,6 +66,7 @@ export class WatchedFiles implements OpenFiles {
     return this.#isOverwritten;
   }
 
+  /** Throws {@link DatabaseUnavailable} if a write could get lost. */
   check(): void {
     refuseLost(this.#main);
     const { mtimeMs = 0 } = statsOf(dirname(this.#log.file)) ?? {};
@@ -115,6 +115,7 @@ export class WatchedFiles implements OpenFiles {
     return this.#isOverwritten || isRecordedAsForeign(this.#log.file);
   }
 
+  /** Call it when SQLite has closed the files; throws DatabaseUnusable if a log was not applied. */
   release(): void {
     clearInterval(this.#timer);
     const { file } = this.#main;

@@ -1,11 +1,5 @@
 // The embedded engine: SQLite in a file. One connection writes; others read at the same time.
-import {
-  type Database,
-  DatabaseUnusable,
-  type Freshness,
-  type Row,
-  type Statement,
-} from '../database.ts';
+import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
 import {
   BUSY_PRAGMA,
@@ -39,25 +33,17 @@ const leftOpen: Connection[] = [];
 /** Reads a page of the file; `SELECT 1` would not. */
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
-/** The files of an open database, which other programs may move, replace or overwrite. */
-export interface OpenFiles {
-  readonly isOverwritten: boolean;
-  /** Undefined where nothing tells which transaction was the last. */
-  readonly freshness: Freshness | undefined;
-  /** Throws {@link DatabaseUnavailable} if a write could get lost. */
-  check(): void;
-  /** Must be called after each transaction of this process: it may have ended with a checkpoint. */
-  compareContent(): void;
-  /** Call it when SQLite has closed the files; throws DatabaseUnusable if a log was not applied. */
-  release(): void;
+/** A database in this process. `close` can leave a connection open until the process ends. */
+export interface LocalDatabase extends Database {
+  close(leavesOpen?: boolean): Promise<void>;
 }
 
 /** Keeps a database from files that are not its own. */
 export interface FileGuard {
   /** Calls `onSetAside` with the new path of a log of another file; without it, throws. */
   clear(path: string, onSetAside?: (kept: string) => void): void;
-  /** Watches files that SQLite has opened; their content only if others can use them, too. */
-  watch(path: string, isShared: boolean): OpenFiles;
+  /** Returns `database`, whose writes now reject if they could get lost. */
+  watch(path: string, isShared: boolean, database: LocalDatabase): Database;
 }
 
 interface SqliteOptions {
@@ -86,8 +72,8 @@ export async function openSqlite(
       connections.push(reader);
       await reader.execute(READER_PRAGMAS);
     }
-    const files = path === MEMORY ? undefined : guard?.watch(path, !isSingle);
-    return databaseOf(writer, connections.slice(1), files);
+    const database = databaseOf(writer, connections.slice(1));
+    return path === MEMORY || !guard ? database : guard.watch(path, !isSingle, database);
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
     throw unusable(path, error);
@@ -128,11 +114,7 @@ async function useWriteAheadLog(writer: Connection): Promise<void> {
   });
 }
 
-function databaseOf(
-  writer: Connection,
-  readers: readonly Connection[],
-  files: OpenFiles | undefined,
-): Database {
+function databaseOf(writer: Connection, readers: readonly Connection[]): LocalDatabase {
   let revision = 0;
   const all = [...readers, writer];
   const [slow = writer, first = writer, ...others] = readers;
@@ -148,12 +130,10 @@ function databaseOf(
 
     transact(_batchId, statements) {
       return writer.exclusively(async () => {
-        files?.check();
         try {
           return await writer.transact(statements);
         } finally {
           revision += 1;
-          files?.compareContent();
         }
       });
     },
@@ -166,23 +146,19 @@ function databaseOf(
             committed: () => `${revision}`,
             isNext: (before, after) => Number(after) === Number(before) + 1,
           }
-        : files?.freshness,
+        : undefined,
 
     async ping() {
-      files?.check();
       // Without the slow one, which may be busy.
       const pinged = new Set([first, ...others, writer]);
       await Promise.all([...pinged].map((each) => each.exclusively(() => each.run(PING))));
     },
 
-    async close() {
+    async close(leavesOpen) {
       if (slow !== writer) slow.interrupt();
-      const isOverwritten = files?.isOverwritten ?? false;
-      // Closing the last connection would write the log into a file that it does not belong to.
-      if (isOverwritten) leftOpen.push(...all.splice(0, 1));
+      if (leavesOpen) leftOpen.push(...all.splice(0, 1));
       // Close the writer last: only a connection that may write can checkpoint the log.
       for (const connection of all) await connection.close();
-      files?.release();
     },
   };
 }
