@@ -8,12 +8,6 @@ export const BLOCK_BITS = 10;
 /** The columns in whose blocks records are counted. */
 export type Key = 'id' | 'number';
 
-/** Returns the SQL of the tag of a list for the SQL of the last change that it contains. */
-export function listTagSql(number: string): string {
-  // No record has a tag of this form.
-  return `(SELECT generation FROM notes_server_generation) || '.' || ${number}`;
-}
-
 /** The parameters of a request, by their names in the contract. */
 export type Parameters = Readonly<Record<string, unknown>>;
 

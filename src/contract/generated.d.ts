@@ -71,20 +71,18 @@ export interface ProblemType {
   readonly example: Readonly<Record<string, unknown>>;
 }
 
-/** An argument of a tool, and its name in a request, which validates its body itself. */
-export interface ToolArgument extends Omit<Parameter, 'in' | 'validate'> {
-  readonly to: 'path' | 'query' | 'header' | 'body' | 'offset';
-  readonly target: string;
-  readonly type: string;
-  readonly isRequired: boolean;
-  readonly validate?: Validate;
-}
-
 /** A tool that makes the first of its requests whose argument `when` is given, or that has none. */
 export interface OperationTool {
   /** How clients list it. */
   readonly listing: { readonly name: string; readonly annotations: Record<string, boolean> };
-  readonly arguments: readonly ToolArgument[];
+  /** Each with its name in a request, which validates its body itself. */
+  readonly arguments: readonly (Omit<Parameter, 'in' | 'validate'> & {
+    readonly to: 'path' | 'query' | 'header' | 'body' | 'offset';
+    readonly target: string;
+    readonly type: string;
+    readonly isRequired: boolean;
+    readonly validate?: Validate;
+  })[];
   /** With the part of the query that is always the same. */
   readonly requests: readonly (Pick<Operation, 'method' | 'template'> & {
     readonly when?: string;

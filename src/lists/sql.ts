@@ -1,6 +1,6 @@
 // The pages of lists in SQL, for several requests in one statement.
 
-import { BLOCK_BITS, listTagSql } from '../list-extension.ts';
+import { BLOCK_BITS } from '../list-extension.ts';
 import { satisfiesSql } from '../records/condition.ts';
 import { type Member, membersSql, ownMembers } from '../records/text.ts';
 import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';
@@ -22,7 +22,7 @@ export function listSql(
   const everything = totalSql({ table: parts.resource.blocks, where: 'TRUE' });
   // The tag of an index names the last change in it, so it never stands for a later state.
   const { index } = new List(parts, shape, 0);
-  const state = index?.state ?? `SELECT ${listTagSql(LAST_NUMBER)}, 1`;
+  const state = index?.state ?? `SELECT ${tagSql(LAST_NUMBER, '.')}, 1`;
   const queries = [
     `state (tag, is_current) AS MATERIALIZED (${state})`,
     `${EVERYTHING} (total) AS MATERIALIZED (${everything})`,

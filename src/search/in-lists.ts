@@ -2,15 +2,9 @@
 import { validationFailed } from '../contract/endpoint.ts';
 import { QUERY_BOUNDS } from '../contract/generated.js';
 import type { Violation } from '../http/problem.ts';
-import {
-  type Filter,
-  type ListExtension,
-  listTagSql,
-  type Made,
-  type Parameters,
-} from '../list-extension.ts';
+import type { Filter, ListExtension, Made, Parameters } from '../list-extension.ts';
 import type { Resource } from '../resources/resource.ts';
-import { LAST_NUMBER } from '../storage/numbers.ts';
+import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';
 import { parseQuery, type Query } from './query.ts';
 import type { SearchIndex } from './search-index.ts';
 import { makeSnippets } from './snippets.ts';
@@ -27,7 +21,7 @@ export function searchInLists(indexes: ReadonlyMap<Resource, SearchIndex>): List
       isSlow: () => true,
       source: { table, id: `${table}.rowid`, where: (value) => `${table} MATCH ${value()}` },
       index: {
-        state: `SELECT ${listTagSql(number)}, ${number} = ${LAST_NUMBER} FROM ${position}`,
+        state: `SELECT ${tagSql(number, '.')}, ${number} = ${LAST_NUMBER} FROM ${position}`,
         catchUp: () => indexes.get(resource)?.catchUp(),
       },
     };

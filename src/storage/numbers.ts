@@ -16,9 +16,9 @@ export function lastIdSql(table: string): string {
 /** The SQL of the number of the last change. */
 export const LAST_NUMBER = lastIdSql(CHANGES);
 
-/** Returns the SQL of the tag of a record for the SQL of its number. */
-export function tagSql(number: string): string {
-  return `(SELECT generation FROM notes_server_generation) || '-' || ${number}`;
+/** Returns the SQL of a tag for that of a number; with a point, it is the tag of a list. */
+export function tagSql(number: string, separator: '-' | '.' = '-'): string {
+  return `(SELECT generation FROM notes_server_generation) || '${separator}' || ${number}`;
 }
 
 /** Returns a generation: 8 lower-case hex digits. */
