@@ -5,13 +5,13 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SLOW_READ_LIMITS } from '../../src/lists/slow-reads.ts';
 import { runCommand, startCommand, stop } from '../support/command.ts';
 import { clusterAddress, type Ends } from '../support/engine.ts';
 import { request } from '../support/http.ts';
-import { needsRqlited as skip, startNodes } from '../support/rqlite-nodes.ts';
+import { needsRqlited as skip, startCluster } from '../support/rqlite-nodes.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -19,12 +19,6 @@ const NOTE = { title: 'words', body: 'b' };
 
 /** The bound that the guide states, on a machine that other tests use too. */
 const STOP_MS = 3_000;
-
-async function startCluster(t: TestContext, count: number) {
-  const cluster = await startNodes(count);
-  t.after(() => cluster.stop());
-  return { cluster, db: clusterAddress(cluster.nodes.map(({ url }) => url)) };
-}
 
 /** Starts a link to a server that carries all answers at `bytesPerMs`; returns its URL. */
 async function startLink(t: Ends, url: string, bytesPerMs: number): Promise<string> {
@@ -65,7 +59,7 @@ async function readPages(url: string, length: number) {
 }
 
 test('cluster: three pages of 5 MB at once over a link of 16 Mbit/s', { skip }, async (t) => {
-  const { cluster } = await startCluster(t, 1);
+  const cluster = await startCluster(t, 1);
   const node = cluster.nodes[0]?.url ?? '';
   const direct = await startService(t, { db: clusterAddress([node]) });
   const length = await fill(direct.url, 'x'.repeat(50_000));
@@ -120,8 +114,8 @@ test('cluster: a backup by export while it is written to, and its way back', {
 });
 
 test('cluster: a write with an unknown outcome, repeated with its key', { skip }, async (t) => {
-  const { cluster, db } = await startCluster(t, 3);
-  const { request } = await startService(t, { db });
+  const cluster = await startCluster(t, 3);
+  const { request } = await startService(t, { db: cluster.db });
   assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
   const stopped = [await cluster.nodeWhichIs('Leader'), await cluster.nodeWhichIs('Follower')];
   for (const node of stopped) await node.signal('SIGSTOP');
@@ -137,8 +131,8 @@ test('cluster: a write with an unknown outcome, repeated with its key', { skip }
 });
 
 test('cluster: searches while a leader is elected', { skip }, async (t) => {
-  const { cluster, db } = await startCluster(t, 3);
-  const { request } = await startService(t, { db });
+  const cluster = await startCluster(t, 3);
+  const { request } = await startService(t, { db: cluster.db });
   assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
   const leader = await cluster.nodeWhichIs('Leader');
   const follower = await cluster.nodeWhichIs('Follower');
@@ -157,8 +151,8 @@ test(`cluster: a service stops in ${STOP_MS / 1_000} s although all nodes are de
   skip,
 }, async (t) => {
   for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
-    const { cluster, db } = await startCluster(t, 3);
-    const command = startCommand(t, ['--port', '0', '--db', db]);
+    const cluster = await startCluster(t, 3);
+    const command = startCommand(t, ['--port', '0', '--db', cluster.db]);
     const url = await command.ready();
     assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 201);
     for (const node of cluster.nodes) await node.signal(signal);

@@ -5,10 +5,9 @@ import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { change, newFile, openPath, withNumbers, writeMigrated } from '../support/databases.ts';
-import { clusterAddress } from '../support/engine.ts';
 import { playHistory } from '../support/history-games.ts';
 import { type RestartableService, startRestartable } from '../support/restartable-service.ts';
-import { needsRqlited, startNodes } from '../support/rqlite-nodes.ts';
+import { needsRqlited, startCluster } from '../support/rqlite-nodes.ts';
 import { assertSound } from '../support/stored-data.ts';
 import { type Ledger, testLedger } from './ledgers.ts';
 
@@ -41,9 +40,7 @@ async function play(t: TestContext, db: string, moves: number): Promise<void> {
 test('history: a long game of two processes', (t) => play(t, newFile(t), 2_000));
 
 test('history: a game of two services on a cluster', { skip: needsRqlited }, async (t) => {
-  const cluster = await startNodes(3);
-  t.after(() => cluster.stop());
-  await play(t, clusterAddress(cluster.nodes.map(({ url }) => url)), 500);
+  await play(t, (await startCluster(t, 3)).db, 500);
 });
 
 /** Clients delete and restore notes, each of which is always whole, in the trash or not. */

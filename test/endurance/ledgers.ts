@@ -1,13 +1,12 @@
 // Runs a ledger of writes on a file and on a cluster, while processes and nodes are killed.
 import { type TestContext, test } from 'node:test';
 import { newFile } from '../support/databases.ts';
-import { clusterAddress } from '../support/engine.ts';
 import {
   type RestartableService,
   startRestartable,
   withKills,
 } from '../support/restartable-service.ts';
-import { needsRqlited, replaceLeader, startNodes } from '../support/rqlite-nodes.ts';
+import { needsRqlited, replaceLeader, startCluster } from '../support/rqlite-nodes.ts';
 import { assertSound } from '../support/stored-data.ts';
 
 const CLIENTS = 64;
@@ -29,10 +28,8 @@ export function testLedger(name: string, begin: Begin, inFile: number, inCluster
   test(`${name}, in a file`, (t) => play(t, newFile(t), inFile));
 
   test(`${name}, in a cluster`, { skip: needsRqlited }, async (t) => {
-    const cluster = await startNodes(3);
-    t.after(() => cluster.stop());
-    const db = clusterAddress(cluster.nodes.map(({ url }) => url));
-    await play(t, db, inCluster, () => replaceLeader(cluster));
+    const cluster = await startCluster(t, 3);
+    await play(t, cluster.db, inCluster, () => replaceLeader(cluster));
   });
 
   async function play(t: TestContext, db: string, total: number, killLeader?: () => Promise<void>) {

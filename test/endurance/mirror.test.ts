@@ -8,13 +8,12 @@ import { EMPTY_LOG, renewGeneration } from '../../src/commands/import.ts';
 import { typeOf } from '../../src/relations.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { newFile, openPath } from '../support/databases.ts';
-import { clusterAddress } from '../support/engine.ts';
 import {
   type RestartableService,
   startRestartable,
   withKills,
 } from '../support/restartable-service.ts';
-import { needsRqlited, replaceLeader, startNodes } from '../support/rqlite-nodes.ts';
+import { needsRqlited, replaceLeader, startCluster } from '../support/rqlite-nodes.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { assertSound } from '../support/stored-data.ts';
 import { until } from '../support/until.ts';
@@ -99,9 +98,8 @@ test('mirror: 20,000 changes of two processes, which are killed', async (t) => {
 
 test('mirror: 3,000 changes of a cluster, its leader is killed', async (t) => {
   if (needsRqlited) return skipLoudly(t, needsRqlited);
-  const cluster = await startNodes(3);
-  t.after(() => cluster.stop());
-  const db = clusterAddress(cluster.nodes.map(({ url }) => url));
+  const cluster = await startCluster(t, 3);
+  const { db } = cluster;
   const killLeader = () => replaceLeader(cluster);
   const faultsOf: Faults = ({ service: { killAll } }) => [killLeader, killAll, killLeader];
   assertCompleteRun(await follow(t, { db, processes: 1, changes: 3_000, faultsOf }));

@@ -1,7 +1,7 @@
 // Real rqlite nodes: the suites of storage and imports on clusters of one and of three, and a node
 // that restarts.
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
 import { openRqlite } from '../../src/rqlite/engine.ts';
 import { migrate } from '../../src/storage/schema/migrations.ts';
@@ -13,12 +13,39 @@ import { testTables } from '../records/table-suite.ts';
 import { testVersions } from '../records/version-suite.ts';
 import { testCreations } from '../retries/creation-suite.ts';
 import { testSearchIndex } from '../search/search-index-suite.ts';
-import { needsRqlited as skip, startNodes } from '../support/rqlite-nodes.ts';
+import { type Engine, openCluster, openEmptyCluster } from '../support/engines.ts';
+import {
+  type RealCluster,
+  needsRqlited as skip,
+  startCluster,
+  startNodes,
+  wipe,
+} from '../support/rqlite-nodes.ts';
 import { plainTable } from '../support/tables.ts';
 import { testLinks } from '../tags/link-suite.ts';
-import { REAL_ENGINES } from './real-engines.ts';
 
-for (const engine of REAL_ENGINES) {
+/** Starts one cluster for all tests of a file and empties it before each. */
+function realEngine(count: number): Engine {
+  let started: Promise<RealCluster> | undefined;
+  after(async () => (await started)?.stop());
+  const emptyNodes = async () => {
+    started ??= startNodes(count);
+    const urls = (await started).nodes.map(({ url }) => url);
+    await wipe(urls);
+    return urls;
+  };
+  return {
+    name: `rqlite, ${count} node${count === 1 ? '' : 's'}`,
+    explainsWrites: false,
+    open: async (test) => openCluster(test, await emptyNodes()),
+    openEmpty: async (test) => openEmptyCluster(test, await emptyNodes()),
+  };
+}
+
+if (skip) console.log(`${skip}: NOT TESTED on real nodes.`);
+
+for (const count of skip ? [] : [1, 3]) {
+  const engine = realEngine(count);
   describe(engine.name, () => {
     testTables(engine);
     testVersions(engine);
@@ -33,9 +60,7 @@ for (const engine of REAL_ENGINES) {
 }
 
 test('cluster: a restarted node has every acknowledged write', { skip }, async (t) => {
-  const cluster = await startNodes(1);
-  t.after(() => cluster.stop());
-  const [node] = cluster.nodes;
+  const [node] = (await startCluster(t, 1)).nodes;
   assert.ok(node);
   const database = await openRqlite(
     { nodes: [node.url], user: undefined, password: undefined },

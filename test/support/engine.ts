@@ -42,9 +42,8 @@ export async function emptyDatabase(test: Ends): Promise<TestDatabase> {
   }
   const { startNodes, wipe } = await import('./rqlite-nodes.ts');
   const cluster = idle.pop() ?? (await startNodes(1));
-  const nodes = cluster.nodes.map(({ url }) => url);
-  await wipe(nodes);
-  return { db: clusterAddress(nodes), release: () => void idle.push(cluster) };
+  await wipe(cluster.nodes.map(({ url }) => url));
+  return { db: cluster.db, release: () => void idle.push(cluster) };
 }
 
 /** Returns the address of a cluster as `--db` takes it. */

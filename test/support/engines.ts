@@ -1,5 +1,5 @@
 // The engines that run in every test run: SQLite in a file, and the stand-in for rqlite. Real nodes
-// are in real-engines.ts.
+// are in rqlite-nodes.test.ts of the endurance tests.
 
 import type { ReadLevel } from '../../src/rqlite/address.ts';
 import { openRqlite } from '../../src/rqlite/engine.ts';

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster } from '../../src/rqlite/cluster.ts';
+import { clusterAddress, type Ends } from './engine.ts';
 import { lastingPorts } from './ports.ts';
 import { until } from './until.ts';
 
@@ -31,6 +32,8 @@ export interface RealNode {
 /** A cluster of real nodes. */
 export interface RealCluster {
   readonly nodes: readonly RealNode[];
+  /** Its address, as `--db` takes it. */
+  readonly db: string;
   nodeWhichIs(state: string): Promise<RealNode>;
   stop(): Promise<void>;
 }
@@ -116,6 +119,7 @@ export async function startNodes(
   for (let place = 0; place < count; place += 1) nodes.push(await startNode(place));
   return {
     nodes,
+    db: clusterAddress(nodes.map(({ url }) => url)),
     async nodeWhichIs(state) {
       let states: (string | undefined)[] = [];
       await until(async () => {
@@ -135,6 +139,17 @@ export async function startNodes(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Does as {@link startNodes}; the nodes end with the test. */
+export async function startCluster(
+  test: Ends,
+  count: number,
+  parts?: ClusterParts,
+): Promise<RealCluster> {
+  const cluster = await startNodes(count, parts);
+  test.after(() => cluster.stop());
+  return cluster;
 }
 
 /** Makes a node the leader. */
