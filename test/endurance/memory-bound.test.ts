@@ -1,4 +1,4 @@
-// The memory of answers takes no more than its bound, whatever is read: a million different records.
+// The memory of answers takes no more than its bound when a million different records are read.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';

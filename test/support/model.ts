@@ -62,7 +62,6 @@ const draws = fc.record({
   which: fc.nat({ max: 3 }),
 });
 type Draw = typeof draws extends fc.Arbitrary<infer T> ? T : never;
-type Wanted = Draw['conditions']['match'];
 
 type Body = Readonly<Record<string, unknown>>;
 type Item = Body & { readonly id: number };
@@ -74,13 +73,6 @@ interface Right {
   readonly location?: string;
   readonly link?: string;
   readonly tags?: TagHistory;
-}
-
-/** A condition: the value of its header, and whether the state matches it now. */
-interface Condition {
-  readonly header: string;
-  readonly matchesStrongly: boolean;
-  readonly matchesWeakly: boolean;
 }
 
 /** The entity tags of one record, or of all lists, oldest first. */
@@ -101,8 +93,11 @@ class TagHistory {
     this.#isKnown = true;
   }
 
-  /** Returns the condition that is wanted; undefined without one, or if no such tag is known. */
-  condition(wanted: Wanted): Condition | undefined {
+  /**
+   * Returns the condition that is wanted, and whether the state matches it now; undefined without
+   * one, or if no such tag is known.
+   */
+  condition(wanted: Draw['conditions']['match']) {
     if (wanted?.length === 0) return { header: '*', matchesStrongly: true, matchesWeakly: true };
     const [old, current] = [this.#tags.at(-2), this.#tags.at(-1)];
     const named = { current, old, weak: current && `W/${current}` };
@@ -129,17 +124,8 @@ function notFound({ label }: Resource, id: number | undefined): Right {
   return { status: 404, body: { type: 'not-found', title: 'Not Found', status: 404, detail } };
 }
 
-/** What has been sent, and to what. */
-interface Move extends Draw {
-  readonly ownerId: number | undefined;
-  readonly id: number;
-  readonly list: string;
-  readonly path: string;
-  readonly bodies: readonly Body[];
-  readonly tags: TagHistory | undefined;
-  readonly match: Condition | undefined;
-  readonly noneMatch: Condition | undefined;
-}
+/** What is sent, and to what. */
+type Move = ReturnType<Model['moveOf']>;
 
 class Model {
   readonly statuses: number[] = [];
@@ -151,7 +137,7 @@ class Model {
   readonly #keyed: { key: string; path: string; parts: RequestParts; answer: Answer }[] = [];
 
   async play(service: Service, draw: Draw): Promise<void> {
-    const move = this.#moveOf(draw);
+    const move = this.moveOf(draw);
     const { path, operation, match, noneMatch } = move;
     const method = METHODS[operation];
     const earlier = this.#keyed.filter((each) => each.path === path).at(-1 - draw.which);
@@ -189,7 +175,7 @@ class Model {
     await assertSound(service.file);
   }
 
-  #moveOf(draw: Draw): Move {
+  moveOf(draw: Draw) {
     const { operation, resource, conditions } = draw;
     const idFor = (of: Resource, distance: number) =>
       this.#given.get(of)?.at(-1 - Math.max(distance, 0)) ?? 1_000_000 + distance;

@@ -11,9 +11,9 @@ import {
 import { rename } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { checkFile } from '../../../src/commands/check.ts';
 import { writeWhole } from '../../../src/commands/whole-file.ts';
-import { testBackupsUnderWriters } from '../../support/backups-under-writers.ts';
 import { assertRefused, type CommandParts, runCommand } from '../../support/command.ts';
 import { change, newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { needsFile, temporaryFolder } from '../../support/engine.ts';
@@ -22,14 +22,69 @@ import { breakAt, exported, runInProcess } from '../../support/in-process-comman
 import { bringUpToDate } from '../../support/search-index.ts';
 import { startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
+import { beside } from '../../support/stored-data.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
+import { until } from '../../support/until.ts';
 
 const backup = (target: string, db: string, onProgress?: (line: string) => void) =>
   runInProcess(['backup', target, '--db', db], onProgress && { onProgress });
 
-test('backup: complete while four clients write', { skip: needsFile }, (t) =>
-  testBackupsUnderWriters(t, { notes: 300, writers: 4, backups: 1 }),
-);
+const WRITERS = 4;
+/** Leaves CPU time to the backup. */
+const PAUSE_MS = 5;
+
+/** Each writer numbers its notes, so that a missing or misplaced one shows. */
+const NOTES_BY_WRITER = `
+  SELECT title, count(*) AS count, max(number) AS last, min(in_order) AS ordered
+  FROM (SELECT title, number,
+          number = coalesce(lag(number) OVER (PARTITION BY title ORDER BY id), 0) + 1 AS in_order
+        FROM (SELECT id, title, CAST(body AS INTEGER) AS number FROM notes WHERE title LIKE 'by %'))
+  GROUP BY title`;
+
+test('backup: complete while four clients write', { skip: needsFile }, async (t) => {
+  const service = await startService(t, { db: await filledFile(t, 300) });
+  const folder = temporaryFolder(t);
+  const sent = Array<number>(WRITERS).fill(0);
+  const acknowledged = Array<number>(WRITERS).fill(0);
+  let isWriting = true;
+
+  async function write(writer: number): Promise<void> {
+    for (let turn = 1; isWriting; turn += 1) {
+      sent[writer] = turn;
+      const json = { title: `by ${writer}`, body: String(turn) };
+      assert.equal((await service.request('POST', '/notes', { json })).status, 201);
+      acknowledged[writer] = turn;
+      await delay(PAUSE_MS);
+    }
+  }
+
+  const written = Promise.all(sent.map((_, writer) => write(writer)));
+  await until(() => acknowledged.every((turn) => turn > 0));
+  const target = join(folder, 'copy.db');
+  const least = [...acknowledged];
+  const { status, stdout } = await runCommand(t, ['backup', target, '--db', service.file]);
+  const most = [...sent];
+  assert.deepEqual([status, stdout], [0, `backed up ${service.file} to ${target}\n`]);
+  assert.deepEqual(await checkFile(target), []);
+  const found = await beside(target, (connection) => connection.run({ sql: NOTES_BY_WRITER }));
+  for (let writer = 0; writer < WRITERS; writer += 1) {
+    const row = found.find(({ title }) => title === `by ${writer}`);
+    const { count = 0, last = 0, ordered = 1 } = row ?? {};
+    assert.deepEqual([count, ordered], [last, 1], `writer ${writer}`);
+    const label = `${last} of writer ${writer}`;
+    assert.ok(Number(last) >= Number(least[writer]) && Number(last) <= Number(most[writer]), label);
+  }
+  const restored = await startService(t, { db: target });
+  assert.equal((await restored.request('GET', '/notes/1')).json.title, 'title 1');
+  const json = { title: 'a', body: 'b' };
+  assert.equal((await restored.request('POST', '/notes', { json })).status, 201);
+  await restored.close();
+  // Every writer goes on.
+  await until(() => acknowledged.every((turn, writer) => turn > Number(most[writer])));
+  isWriting = false;
+  await written;
+  assert.deepEqual(readdirSync(folder), ['copy.db']);
+});
 
 test('backup: a single file with the mode of its database', async (t) => {
   const file = await filledFile(t, 1);
