@@ -53,7 +53,7 @@ interface Item {
   readonly shape: Shape;
   readonly name: string;
   page?: Page;
-  /** Why the page is not read, as its check has thrown. */
+  /** Why the page is not read, as it could not be sent. */
   refusal?: unknown;
 }
 
@@ -112,7 +112,7 @@ export class Pages {
       return await this.#readAs(request, false);
     } catch (error) {
       if (!(error instanceof AnswerTooLarge)) throw error;
-      await request.reserve?.();
+      await request.call?.reserveLarge();
       return this.#readAs(request, true);
     }
   }
@@ -122,7 +122,7 @@ export class Pages {
     const item: Item = { request, shape, name: JSON.stringify(shape) };
     const readAlone = async () => (await this.#readBatch([item]))[0];
     const page = await (this.#isSlow(shape)
-      ? this.#slow.run(readAlone, request.requester, request.sinceMs)
+      ? this.#slow.run(readAlone, request.call, request.sinceMs)
       : (isLarge ? this.#large : this.#quick).submit(item));
     if (item.refusal !== undefined) throw item.refusal;
     return page;
@@ -130,7 +130,7 @@ export class Pages {
 
   #isSlow({ filters, order: name }: Shape): boolean {
     const order = this.parts.orders[name] ?? {};
-    return !order.key || filters.some((each) => this.parts.filters[each]?.isSlow(order));
+    return !order.key || filters.some((each) => this.parts.filters[each]?.isSlow?.(order) ?? true);
   }
 
   /** Resolves with the pages; sets `limits.batchSize` by the size of their records. */
@@ -141,7 +141,7 @@ export class Pages {
     const groups = new Map<string, Item[]>();
     for (const item of items)
       try {
-        item.request.check?.();
+        item.request.call?.ensureSendable();
         groups.set(item.name, [...(groups.get(item.name) ?? []), item]);
       } catch (error) {
         item.refusal = error;

@@ -1,7 +1,7 @@
 // What can be asked of a list: which records it contains, in which order, and which page of it.
+import type { Call } from '../http/route.ts';
 import { type Condition, NEVER } from '../records/condition.ts';
 import type { ListParts } from './parts.ts';
-import type { Requester } from './slow-reads.ts';
 
 /** A page of a list. A page at a key, given by `after` or `before`, has no offset. */
 export interface PageRequest {
@@ -25,12 +25,9 @@ export interface PageRequest {
   /** Whether records are lines, instead of the items of an array. */
   readonly isLines?: boolean;
   readonly known?: Condition;
-  /** Called right before the page is read; if it throws, the call rejects. */
-  readonly check?: (() => void) | undefined;
-  /** Resolves when a page larger than MAX_PAGE_BYTES may be read. */
-  readonly reserve?: (() => Promise<void>) | undefined;
-  /** Who asks for the page, and since when (of `performance.now`) it waits, if it is slow. */
-  readonly requester?: Requester;
+  /** Who asks for the page. It is read only while it can be sent. */
+  readonly call?: Pick<Call, 'clientId' | 'signal' | 'ensureSendable' | 'reserveLarge'> | undefined;
+  /** Since when (of `performance.now`) a slow page waits. */
   readonly sinceMs?: number;
 }
 

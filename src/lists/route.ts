@@ -100,9 +100,7 @@ class Lists {
       fields,
       include,
       known: knownCondition(headers, ending),
-      check: () => call.ensureSendable(),
-      reserve: () => call.reserveLarge(),
-      requester: call,
+      call,
     });
     if (!page) throw notFound(scope.label, call.pathValues[0]);
     const list = await this.#render(input, path, sent, page, ending);

@@ -1,5 +1,6 @@
 // The queue of reads that may take long, of which one runs at a time. Clients take turns.
 import { waitWithin } from '../bounded-wait.ts';
+import type { Call } from '../http/route.ts';
 import { type BatchMeter, QueueFull } from '../storage/batcher.ts';
 import { DatabaseUnavailable, StorageError } from '../storage/database.ts';
 
@@ -12,12 +13,6 @@ export const SLOW_READ_LIMITS = {
 
 /** A call has waited too long. This says nothing about the health of the database. */
 export class WaitedTooLong extends StorageError {}
-
-/** Who asks for a read. */
-export interface Requester {
-  clientId(): string;
-  signal(): AbortSignal;
-}
 
 interface Waiting {
   readonly client: string;
@@ -50,12 +45,12 @@ export class SlowReads {
   /** Settles as `work`; rejects if full, by the signal, or if it waits too long after `sinceMs`. */
   async run<T>(
     work: () => Promise<T>,
-    requester?: Requester,
+    call?: Pick<Call, 'clientId' | 'signal'>,
     sinceMs = performance.now(),
   ): Promise<T> {
-    const client = requester?.clientId() ?? '';
+    const client = call?.clientId() ?? '';
     const deadlineMs = sinceMs + (this.#patienceMs ?? SLOW_READ_LIMITS.waitMs);
-    if (this.#running) await this.#wait(client, requester?.signal(), deadlineMs);
+    if (this.#running) await this.#wait(client, call?.signal(), deadlineMs);
     else this.#running = { client, turn: this.#turn };
     const started = performance.now();
     try {

@@ -28,6 +28,7 @@ import { type RowTag, tagsGiven } from '../../src/tags/bodies.ts';
 import { inLists } from '../../src/tags/in-lists.ts';
 import { tagsOfNotes } from '../../src/tags/tagged-notes.ts';
 import { times } from '../../src/times/feature.ts';
+import { EMPTY_CALL } from './bare-server.ts';
 import { type Members, sampleOf } from './records.ts';
 
 /** Members of a record by name, or the values of its first fields. */
@@ -141,7 +142,8 @@ export function plainTable(resource: Resource, database: Database, write?: Write
       (await table.create([input], owner, once))?.id,
     remove: (id: number, owner?: number) => table.remove(id, owner),
     async page(limit: number, offset: number, owner?: number, check?: () => void) {
-      const page = await table.page({ limit, offset, owner, check });
+      const call = check && { ...EMPTY_CALL, ensureSendable: check };
+      const page = await table.page({ limit, offset, owner, call });
       return page && { items: `[${page.items ?? ''}]`, total: page.total };
     },
   };
