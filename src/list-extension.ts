@@ -25,8 +25,8 @@ export interface Filter {
   readonly time?: 'created' | 'updated';
   /** A query that counts the records that do not pass, where it is quicker than the opposite. */
   readonly countOthers?: string;
-  /** Whether the time of a page grows with the records, because they are counted or sorted. */
-  readonly isSlow: (order: Order) => boolean;
+  /** Whether the time of a page grows with the records, as it does if this is missing. */
+  readonly isSlow?: (order: Order) => boolean;
   /** A table with the ids of the records that pass. */
   readonly source?: {
     readonly table: string;

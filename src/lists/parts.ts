@@ -122,7 +122,6 @@ function timeFilter({ table, numberBlocks }: Resource, name: 'created' | 'update
     },
     condition: (_, value) => `${at} > ${value('.after')} AND ${at} < ${value('.before')}`,
     readsRecord: true,
-    isSlow: () => true,
     ...(numberBlocks && { time: name }),
   };
 }

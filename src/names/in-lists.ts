@@ -15,7 +15,6 @@ export const namesInLists: ListExtension = (resource) => {
       named: {
         value: ({ named }) => (named === 'true' ? true : undefined),
         condition: (note) => `EXISTS ${nameOf(note)}`,
-        isSlow: () => true,
         source: {
           table,
           id: `${table}.note_id`,
@@ -28,7 +27,6 @@ export const namesInLists: ListExtension = (resource) => {
         value: ({ named }) => (named === 'false' ? true : undefined),
         condition: (note) => `NOT EXISTS ${nameOf(note)}`,
         countOthers: `SELECT count(*) FROM ${table}`,
-        isSlow: () => true,
       },
     },
   };

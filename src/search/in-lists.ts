@@ -18,7 +18,6 @@ export function searchInLists(indexes: ReadonlyMap<Resource, SearchIndex>): List
     const number = 'iif(id IS NULL, number, 0)';
     const match: Filter = {
       value: ({ q, match }) => (q === undefined ? undefined : queryOf(q, match).match),
-      isSlow: () => true,
       source: { table, id: `${table}.rowid`, where: (value) => `${table} MATCH ${value()}` },
       index: {
         state: `SELECT ${tagSql(number, '.')}, ${number} = ${LAST_NUMBER} FROM ${position}`,

@@ -80,7 +80,6 @@ function tagFilters(): Record<string, Filter> {
     taggedWithAll: {
       value: (parameters) => (tagsIn(parameters).length > 1 ? tagsIn(parameters) : undefined),
       condition: hasAll,
-      isSlow: () => true,
       source: {
         ...source,
         where: (value) =>
@@ -93,7 +92,6 @@ function tagFilters(): Record<string, Filter> {
       condition: (note) =>
         `NOT EXISTS (SELECT 1 FROM note_tags AS each WHERE each.note_id = ${note})`,
       countOthers: 'SELECT count(DISTINCT note_id) FROM note_tags',
-      isSlow: () => true,
     },
   };
 }
