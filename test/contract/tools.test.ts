@@ -36,28 +36,6 @@ const declared = Object.values(contract.paths).flatMap((item) =>
   ),
 );
 
-/** Returns what operations have that their tools neither take nor omit, or the other way round. */
-function differences(from: typeof operations): string[] {
-  return declared.flatMap(({ listing, arguments: taken, requests, omits }) => {
-    const ids = requests.map(({ operation }) => operation);
-    const used = from.filter(({ id }) => ids.includes(id));
-    const inputs = new Set(
-      used.flatMap(({ parameters, headers, body }) => [
-        ...[...parameters, ...headers].map(({ name }) => name),
-        ...(body?.members ?? []),
-      ]),
-    );
-    const fixed = requests.flatMap(({ query }) => [...new URLSearchParams(query).keys()]);
-    const named = Object.entries(taken)
-      .filter(([, { to }]) => to !== 'offset')
-      .map(([name, { as = name }]) => as);
-    const known = new Set([...named, ...fixed, ...omits]);
-    const missing = [...inputs].filter((name) => !known.has(name));
-    const stale = [...known].filter((name) => !inputs.has(name));
-    return [...missing, ...stale].map((name) => `${listing.name}: ${name}`);
-  });
-}
-
 test('tools: in their order', () => {
   assert.deepEqual(
     tools.map(({ listing }) => listing.name),
@@ -75,15 +53,25 @@ test('tools: in their order', () => {
 });
 
 test('tools: each takes or omits what its operations have', () => {
-  assert.deepEqual(differences(operations), []);
-  const [tag] = operations.find(({ id }) => id === 'listTags')?.parameters ?? [];
-  assert.ok(tag);
-  const changed = operations.map((each) =>
-    each.id === 'listTags' ? { ...each, parameters: [{ ...tag, name: 'colour' }] } : each,
-  );
-  const found = differences(changed);
-  for (const name of ['colour', 'limit'])
-    assert.ok(found.includes(`list_tags: ${name}`), `${found}`);
+  const differences = declared.flatMap(({ listing, arguments: taken, requests, omits }) => {
+    const ids = requests.map(({ operation }) => operation);
+    const used = operations.filter(({ id }) => ids.includes(id));
+    const inputs = new Set(
+      used.flatMap(({ parameters, headers, body }) => [
+        ...[...parameters, ...headers].map(({ name }) => name),
+        ...(body?.members ?? []),
+      ]),
+    );
+    const fixed = requests.flatMap(({ query }) => [...new URLSearchParams(query).keys()]);
+    const named = Object.entries(taken)
+      .filter(([, { to }]) => to !== 'offset')
+      .map(([name, { as = name }]) => as);
+    const known = new Set([...named, ...fixed, ...omits]);
+    const missing = [...inputs].filter((name) => !known.has(name));
+    const stale = [...known].filter((name) => !inputs.has(name));
+    return [...missing, ...stale].map((name) => `${listing.name}: ${name}`);
+  });
+  assert.deepEqual(differences, []);
 });
 
 test('tools: each stands at an operation that it requests, and requires what that requires', () => {

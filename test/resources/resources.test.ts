@@ -8,15 +8,9 @@ import { recordLines } from '../../src/commands/export.ts';
 import { readerOf, readLine, readRecord } from '../../src/commands/export-format.ts';
 import { insertion, lastIdsOf } from '../../src/pages.ts';
 import { recordText } from '../../src/records/text.ts';
-import {
-  type FieldValue,
-  type Resource,
-  rowColumnsOf,
-  valuesOf,
-} from '../../src/resources/resource.ts';
+import { type FieldValue, type Resource, valuesOf } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { CHANGE_COLUMNS } from '../../src/storage/numbers.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { rows } from '../support/databases.ts';
 import { ENGINES } from '../support/engines.ts';
@@ -61,23 +55,6 @@ async function assertSame(one: Database, other: Database, resources: readonly Re
 }
 
 for (const engine of ENGINES) {
-  test(`resources: tables have a column for each field (${engine.name})`, async (t) => {
-    const database = await engine.open(t);
-    for (const resource of RESOURCES) {
-      const columns = await rows(
-        database,
-        `SELECT name || ' ' || type AS text FROM pragma_table_info('${resource.table}')`,
-      );
-      const typeOf = (column: string) =>
-        resource.fields[column]?.type === 'text' ? 'TEXT' : 'INTEGER';
-      const wanted = [...rowColumnsOf(resource), ...CHANGE_COLUMNS];
-      assert.deepEqual(
-        columns.map(({ text }) => text).sort(),
-        wanted.map((name) => `${name} ${typeOf(name)}`).sort(),
-      );
-    }
-  });
-
   test(`resources: all types survive export and import (${engine.name})`, async (t) => {
     const [source, imported] = [await openWithTasks(t, engine), await openWithTasks(t, engine)];
     const ids = [1, 2, 1_500];
@@ -125,24 +102,6 @@ for (const engine of ENGINES) {
     assert.equal(await tasks.remove(1), true);
     assert.deepEqual(await faultsIn(database, TASK_RESOURCES), []);
     assert.deepEqual(await rows(database, 'SELECT * FROM step_blocks'), []);
-  });
-
-  test(`resources: wrong counters and last ids are found (${engine.name})`, async (t) => {
-    const database = await openWithTasks(t, engine);
-    for (const resource of TASK_RESOURCES) {
-      const two = [rowOf(resource, 1), rowOf(resource, 2)];
-      await database.transact(randomUUID(), [insertion(resource, two)]);
-    }
-    await database.transact('faults', [
-      { sql: 'UPDATE task_blocks SET count = 9' },
-      { sql: 'UPDATE step_blocks SET count = 1' },
-      { sql: `UPDATE sqlite_sequence SET seq = 1 WHERE name = 'steps'` },
-    ]);
-    assert.deepEqual(await faultsIn(database, TASK_RESOURCES), [
-      'task_blocks: block 0 counts 9 records, but there are 2',
-      'step_blocks: block 0 of task 1 counts 1 records, but there are 2',
-      'steps: record 2 exceeds the last assigned id',
-    ]);
   });
 }
 

@@ -1,10 +1,8 @@
 // From an empty file to the tables of this version, also with several programs at once. Other files
 // are left alone.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import { KEPT_CHANGES } from '../../src/changes/changes.ts';
 import { BLOCK_BITS } from '../../src/list-extension.ts';
 import { RELATIONS } from '../../src/relations.ts';
@@ -164,19 +162,6 @@ test('migrations: a failed step has no effect and can be repeated', async (t) =>
 
   await migrate(database, [first, second]);
   assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }, { version: 2 }]);
-});
-
-test('migrations: several processes migrate a new file once', async (t) => {
-  const path = newFile(t);
-  const database = await openEmpty(t, path);
-  const program = `
-    import { openPath } from ${JSON.stringify(new URL('../support/databases.js', import.meta.url))};
-    await (await openPath(${JSON.stringify(path)})).close();`;
-  const processes = [1, 2].map(() =>
-    promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]),
-  );
-  await Promise.all([migrate(database), ...processes]);
-  assert.deepEqual(await rows(database, VERSIONS), CURRENT);
 });
 
 test('migrations: who comes second to a step goes on', async (t) => {

@@ -182,29 +182,6 @@ for (const path of [undefined, ':memory:']) {
     }
   }
 
-  test(`sqlite: a read sees all of a transaction or nothing (${where})`, async (t) => {
-    const database = await openDatabase(t, path);
-    const seen: unknown[] = [];
-    let writing = true;
-    const reading = (async () => {
-      while (writing) seen.push(...(await Promise.all([countOf(database), countOf(database)])));
-    })();
-    for (let round = 1; round <= 30; round += 1) {
-      await database.transact('test', [{ sql: ADD }, { sql: ADD }, { sql: ADD }]);
-      assert.deepEqual(await Promise.all([countOf(database), countOf(database)]), [
-        round * 3,
-        round * 3,
-      ]);
-    }
-    writing = false;
-    await reading;
-    assert.ok(seen.length >= 30);
-    assert.deepEqual(
-      seen.filter((count) => Number(count) % 3 !== 0),
-      [],
-    );
-  });
-
   test(`sqlite: concurrent transactions take turns (${where})`, async (t) => {
     const database = await openDatabase(t, path);
     const pairs = Array.from({ length: 20 }, () =>

@@ -151,18 +151,6 @@ for (const collection of COLLECTIONS) {
       assert.equal((await post(lines, { 'content-type': 'application/json' })).status, 400);
     });
 
-    await t.test(`bulk: ${name}: concurrent requests keep their records together`, async () => {
-      const answers = await Promise.all(
-        Array.from({ length: 10 }, (_, index) => post(`${line(`of ${index}`)}\n`.repeat(20))),
-      );
-      for (const [index, { json }] of answers.entries()) {
-        const wanted = Array.from({ length: 20 }, (_, at) => {
-          return { id: json[0].id + at, ...added, ...input(`of ${index}`) };
-        });
-        assert.deepEqual(json, wanted);
-      }
-    });
-
     if (!nested) return;
     await t.test(`bulk: ${name}: a missing owner is 404, after what is wrong`, async () => {
       const send = (body: string, owner = 999) => post(body, {}, path.replace('/3/', `/${owner}/`));

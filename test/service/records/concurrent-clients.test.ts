@@ -160,18 +160,3 @@ test('clients: of many deletes of a record one succeeds', async (t) => {
   }
   await assertSound(service.file);
 });
-
-test('clients: a record replaced and deleted at once is gone', async (t) => {
-  const service = await startService(t);
-  await createNotes(service, 1);
-  const json = { title: 'new', body: 'new' };
-  const answers = await together(service, 50, (index) =>
-    service.request(index === 25 ? 'DELETE' : 'PUT', '/notes/1', { json }),
-  );
-  for (const [index, answer] of answers.entries()) {
-    if (index === 25) assert.equal(answer.status, 204);
-    else if (answer.status === 200) assert.deepEqual(answer.json, expected({ id: 1, ...json }));
-    else assert.deepEqual([answer.status, answer.json.detail], missing('Note', 1));
-  }
-  assert.equal((await service.request('GET', '/notes/1')).status, 404);
-});
