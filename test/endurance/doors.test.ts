@@ -14,6 +14,12 @@ const OPEN = 'src/open.ts';
 const DATABASES = 'src/cli/option-values.ts';
 const BUILD = 'src/build/build.ts';
 
+/** Returns the edits that remove a feature from app.ts: its import, and the line that calls it. */
+const without = (name: string, folder = name): readonly Edit[] => [
+  [APP, `import { ${name} } from './${folder}/feature.ts';\n`],
+  [APP, new RegExp(`.*\\b${name}\\(.*\\n`)],
+];
+
 const WITHOUT_EDITS: readonly Edit[] = [
   [APP, "import { edits } from './edits/feature.ts';\n"],
   [APP, '  const edited = edits(core);\n'],
@@ -26,21 +32,11 @@ const WITHOUT_EDITS: readonly Edit[] = [
  * cannot be removed, and options, commands and processes know its keys.
  */
 const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
-  assistants: [
-    [APP, "import { assistants } from './assistants/feature.ts';\n"],
-    [APP, /.* assistants\(\).*\n/],
-  ],
-  changes: [
-    [APP, "import { changes } from './changes/feature.ts';\n"],
-    [APP, '    changes(core),\n'],
-  ],
-  concurrency: [
-    [APP, "import { demonstrations } from './concurrency/feature.ts';\n"],
-    [APP, '    demonstrations(options.maxThreads),\n'],
-  ],
+  assistants: without('assistants'),
+  changes: without('changes'),
+  concurrency: without('demonstrations', 'concurrency'),
   docs: [
-    [APP, "import { docs } from './docs/feature.ts';\n"],
-    [APP, '    await docs(guarded.requiresKey),\n'],
+    ...without('docs'),
     [BUILD, "import { buildDocs } from '../docs/build.ts';\n"],
     [BUILD, /.* buildDocs\(.*\n/],
   ],
@@ -49,14 +45,8 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [OPEN, "import { fileGuard } from './file-guard/feature.ts';\n"],
     [OPEN, ' = fileGuard;', ' = undefined;'],
   ],
-  export: [
-    [APP, "import { exported } from './export/feature.ts';\n"],
-    [APP, /.* exported\(.*\n/],
-  ],
-  health: [
-    [APP, "import { health } from './health/feature.ts';\n"],
-    [APP, '    health(core),\n'],
-  ],
+  export: without('exported', 'export'),
+  health: without('health'),
   // The triggers go on keeping texts.
   history: [
     [APP, "import { history, keepFor } from './history/feature.ts';\n"],
@@ -69,21 +59,13 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   lists: [
     ['src/history/kept.ts', "import { linkHeader } from '../lists/query.ts';\n"],
     ['src/history/kept.ts', /const sent = .*\n.*const links = .*/, "const links = ['link', url];"],
-    [APP, "import { lists } from './lists/feature.ts';\n"],
-    [APP, /.*lists\(core, .*\n/],
+    ...without('lists'),
   ],
   // The rest of the folder writes the log of the process itself: its start, its faults, its stop.
-  'log/feature.ts': [
-    [APP, "import { requestLog } from './log/feature.ts';\n"],
-    [APP, '    requestLog(log, guarded.nameOf),\n'],
-  ],
-  memory: [
-    [APP, "import { memory } from './memory/feature.ts';\n"],
-    [APP, /.* memory\(database.freshness,.*\n/],
-  ],
+  'log/feature.ts': without('requestLog', 'log'),
+  memory: without('memory'),
   metrics: [
-    [APP, "import { metrics } from './metrics/feature.ts';\n"],
-    [APP, /.* metrics\(features,.*\n/],
+    ...without('metrics'),
     [MAIN, "  const { combinedMetrics } = await import('./metrics/feature.ts');\n"],
     [MAIN, ', combinedMetrics)', ')'],
   ],
@@ -94,38 +76,21 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [MAIN, 'options.processes > 1 ? await importSupervisor() : '],
     [MAIN, /function isMember[\s\S]*(?=function createLog)/],
   ],
-  names: [
-    [APP, "import { names } from './names/feature.ts';\n"],
-    [APP, /.* names\(core, .*\n/],
-  ],
+  names: without('names'),
   // An append can have a key, too.
-  'retries and edits': [
-    ...WITHOUT_EDITS,
-    [APP, "import { retries } from './retries/feature.ts';\n"],
-    [APP, '    retries(),\n'],
-  ],
+  'retries and edits': [...WITHOUT_EDITS, ...without('retries')],
   rqlite: [
     [DATABASES, "import { clusterAt } from '../rqlite/feature.ts';\n"],
     [DATABASES, /.* clusterAt\(text\);\n.*\n/],
   ],
   search: [
-    [APP, "import { search } from './search/feature.ts';\n"],
-    [APP, '    search(core),\n'],
+    ...without('search'),
     [INDEXES, "import { WORD_INDEXES } from '../search/word-indexes.ts';\n"],
     [INDEXES, '...WORD_INDEXES'],
   ],
-  tags: [
-    [APP, "import { tags } from './tags/feature.ts';\n"],
-    [APP, '    tags(core),\n'],
-  ],
-  text: [
-    [APP, "import { texts } from './text/feature.ts';\n"],
-    [APP, '    texts(),\n'],
-  ],
-  times: [
-    [APP, "import { times } from './times/feature.ts';\n"],
-    [APP, '    times(),\n'],
-  ],
+  tags: without('tags'),
+  text: without('texts', 'text'),
+  times: without('times'),
 };
 
 /** The tests of the core that need no lists: HTTP, the contract at run time, and some writes. */
