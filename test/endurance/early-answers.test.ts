@@ -2,19 +2,16 @@
 // close the connection, an nginx with nothing but proxy_pass, which speaks HTTP/1.0, and slowly.
 // And the answers of clients that close only their sending side.
 import assert from 'node:assert/strict';
-import { execFile, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFile, spawnSync } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { startCommand } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { send } from '../support/http.ts';
 import { lastingPort } from '../support/ports.ts';
-import { converse, openSocket, requestText, sendThenRead } from '../support/raw.ts';
+import { nginxWith, startProxy } from '../support/proxies.ts';
+import { converse, requestText, sendThenRead } from '../support/raw.ts';
 import { skipLoudly } from '../support/skip.ts';
-import { until } from '../support/until.ts';
 
 const ROUNDS = 20;
 /** Near the largest body that nginx accepts, and above that of the service. */
@@ -54,35 +51,6 @@ async function start(t: TestContext, count: number) {
   return { url, port: Number(new URL(url).port) };
 }
 
-/** Starts an nginx that passes all on to `url`; resolves with its own URL. */
-async function startNginx(t: TestContext, url: string): Promise<string> {
-  const folder = temporaryFolder(t);
-  const port = await lastingPort();
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${folder}/${name};`,
-  );
-  // The workers of an nginx that root starts could not write into the folder.
-  const user = process.getuid?.() === 0 ? 'user root;' : '';
-  const lines = [
-    `daemon off; ${user} pid ${folder}/pid; error_log ${folder}/error.log; events {}`,
-    `http { access_log off; ${temporary.join(' ')}`,
-    `server { listen 127.0.0.1:${port}; location / { proxy_pass ${url}; } } }`,
-  ];
-  writeFileSync(join(folder, 'nginx.conf'), lines.join('\n'));
-  const args = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')];
-  const proxy = spawn('nginx', args, { env: NGINX_ENV, stdio: 'ignore' });
-  const ended = once(proxy, 'close');
-  t.after(async () => {
-    proxy.kill();
-    await ended;
-  });
-  const isOpen = () => openSocket({ port }).then((socket) => Boolean(socket.destroy()));
-  await until(() => isOpen().catch(() => false));
-  return `http://127.0.0.1:${port}`;
-}
-
-const NGINX_ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
-
 for (const count of [1, 2]) {
   test(`early answers: urllib reads them, processes: ${count}`, async (t) => {
     if (spawnSync('python3', ['--version']).error) return skipLoudly(t, 'there is no python3 here');
@@ -99,10 +67,11 @@ for (const count of [1, 2]) {
   });
 
   test(`early answers: nginx as it is installed passes them on, processes: ${count}`, async (t) => {
-    if (spawnSync('nginx', ['-v'], { env: NGINX_ENV }).error)
-      return skipLoudly(t, 'there is no nginx here');
     const { url } = await start(t, count);
-    const proxy = await startNginx(t, url);
+    const [folder, port] = [temporaryFolder(t), await lastingPort()];
+    const site = `server { listen 127.0.0.1:${port}; location / { proxy_pass ${url}; } }`;
+    const proxy = await startProxy(t, nginxWith(folder, site), folder, port);
+    if (!proxy) return;
     for (let round = 0; round < ROUNDS; round += 1) {
       const answers = EARLY.map(async ([status, method, path, headers]) => {
         const answer = await send(proxy, method, path, { body: Buffer.alloc(SIZE, 'x'), headers });

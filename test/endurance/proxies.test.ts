@@ -1,8 +1,6 @@
 // The configurations of nginx and Caddy in the guide to deployment, in front of a service on a
 // socket, with a port and without TLS. Skipped where the programs are not installed.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
@@ -13,8 +11,7 @@ import { temporaryFolder } from '../support/engine.ts';
 import { openStream } from '../support/event-stream.ts';
 import { request, send } from '../support/http.ts';
 import { lastingPort } from '../support/ports.ts';
-import { openSocket } from '../support/raw.ts';
-import { skipLoudly } from '../support/skip.ts';
+import { nginxWith, type Program, startProxy } from '../support/proxies.ts';
 import { until } from '../support/until.ts';
 
 const BASE = 'https://notes.example.org';
@@ -46,36 +43,14 @@ interface Both {
   readonly command: Command;
 }
 
-const PROXIES: Readonly<
-  Record<
-    string,
-    (
-      folder: string,
-      port: number,
-      edit: (site: string) => string,
-    ) => readonly [program: string, args: string[]]
-  >
-> = {
+type Configure = (folder: string, port: number, edit: (site: string) => string) => Program;
+
+const PROXIES: Readonly<Record<string, Configure>> = {
   nginx(folder, port, edit) {
     const site = edit(configuration('nginx', join(folder, 'notes.sock')))
       .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
       .replace(/^ +ssl_.*\n/gm, '');
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      (name) => `${name}_temp_path ${folder}/${name};`,
-    );
-    // The workers run as the user who owns the socket.
-    const user = process.getuid?.() === 0 ? 'user root;' : '';
-    const lines = [
-      `daemon off; ${user} pid ${folder}/pid; error_log ${folder}/error.log;`,
-      'events {}',
-      `http { access_log off; ${temporary.join(' ')}`,
-      `${site}}`,
-    ];
-    writeFileSync(join(folder, 'nginx.conf'), lines.join('\n'));
-    return [
-      'nginx',
-      ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')],
-    ];
+    return nginxWith(folder, site);
   },
   caddy(folder, port) {
     const site = configuration('caddyfile', join(folder, 'notes.sock')).replace(
@@ -93,32 +68,14 @@ async function startBoth(
   name: string,
   edit = (site: string) => site,
 ): Promise<Both | undefined> {
-  const folder = temporaryFolder(t);
+  const [folder, port] = [temporaryFolder(t), await lastingPort()];
   writeFileSync(join(folder, 'keys'), 'key\n');
   chmodSync(join(folder, 'keys'), 0o600);
-  const port = await lastingPort();
-  const [program, args] = PROXIES[name]?.(folder, port, edit) ?? assert.fail(name);
-  const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin`, HOME: folder };
-  if (spawnSync(program, ['version'], { env }).error) {
-    skipLoudly(t, `there is no ${name} here`);
-    return undefined;
-  }
+  const program = PROXIES[name]?.(folder, port, edit) ?? assert.fail(name);
   const command = startCommand(t, guideArguments(folder), { folder });
   await command.ready();
-  const proxy = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'ignore'] });
-  const ended = once(proxy, 'close');
-  t.after(async () => {
-    proxy.kill();
-    await ended;
-  });
-  await until(async () => {
-    assert.equal(proxy.exitCode, null, `${name} has ended`);
-    return openSocket({ port }).then(
-      (socket) => Boolean(socket.destroy()),
-      () => false,
-    );
-  });
-  return { url: `http://127.0.0.1:${port}`, command };
+  const url = await startProxy(t, program, folder, port);
+  return url === undefined ? undefined : { url, command };
 }
 
 async function assertPassedOn(t: TestContext, { url, command }: Both): Promise<void> {
