@@ -197,8 +197,8 @@ export async function startStandIn(
     const raft_index = index;
     const answers = engines.map((engine, place) => {
       if (full.delete(place)) return { results: [], error: 'database or disk is full' };
-      const results = pathname === '/db/execute' ? engine.execute(steps) : engine.request(steps);
-      return results.then((results) => ({ results, raft_index }));
+      const carriedOut = engine.execute(steps, pathname !== '/db/execute');
+      return carriedOut.then((results) => ({ results, raft_index }));
     });
     return (await Promise.all(answers))[node] ?? { results: [] };
   }
@@ -266,41 +266,26 @@ async function openEngine() {
   await all('PRAGMA foreign_keys = ON');
 
   return {
-    execute: (steps: readonly Step[]) =>
-      alone(async () => {
-        const results: object[] = [];
-        await all('BEGIN');
-        for (const [sql, ...parameters] of steps) {
-          try {
-            await all(sql, parameters);
-            // rqlite returns no rows of RETURNING and omits zeros; statements before a failure look
-            // done.
-            results.push(await lastInsertId());
-          } catch (error) {
-            await all('ROLLBACK');
-            return [...results, { error: errorOf(error) }];
-          }
-        }
-        await all('COMMIT');
-        return results;
-      }),
-
-    /** Continues after a statement that SQLite cannot prepare, and commits the others. */
-    request: (steps: readonly Step[]) =>
+    /**
+     * Carries out steps in a transaction. A unified request returns rows, and commits the others
+     * after a statement that SQLite cannot prepare.
+     */
+    execute: (steps: readonly Step[], isUnified = false) =>
       alone(async () => {
         const results: object[] = [];
         await all('BEGIN');
         for (const [sql, ...parameters] of steps) {
           try {
             const rows = await all(sql, parameters);
-            const isQuery = /^\s*SELECT\b/i.test(sql);
-            results.push(isQuery ? { types: {}, rows } : { ...(await lastInsertId()), rows: null });
+            // rqlite returns no rows of RETURNING and omits zeros; statements before a failure look
+            // done.
+            if (isUnified && /^\s*SELECT\b/i.test(sql)) results.push({ types: {}, rows });
+            else results.push({ ...(await lastInsertId()), ...(isUnified && { rows: null }) });
           } catch (error) {
             results.push({ error: errorOf(error) });
-            if (await isUnderstood(sql)) {
-              await all('ROLLBACK');
-              return results;
-            }
+            if (isUnified && !(await isUnderstood(sql))) continue;
+            await all('ROLLBACK');
+            return results;
           }
         }
         await all('COMMIT');
