@@ -33,6 +33,8 @@ const WORKS = {
     sent % notes === 1
       ? write('PUT', '/notes/1', { title: TITLE, body: TEXT })
       : write('POST', '/notes/1/append', { text: TEXT }),
+  /** A run with as many workers as there are `notes`. */
+  count: () => write('POST', '/counter/increment', { workers: notes, count: 1_000 }),
   mix: () => (random(10) === 1 ? WORKS.put() : WORKS.get()),
 };
 const next = WORKS[work] ?? (() => get(work));
