@@ -116,7 +116,7 @@ class Model {
     return this.#lastTag;
   }
 
-  runInProcess(write: AnyWrite): unknown {
+  perform(write: AnyWrite): unknown {
     switch (write.kind) {
       case 'link':
       case 'unlink': {
@@ -198,7 +198,7 @@ function refused({ slug, extras: { errors = [] } }: Problem): unknown {
 }
 
 /** Performs a write; `tagOf` returns the entity tag that a note had before the batch. */
-async function runInProcess(
+async function perform(
   tables: ReturnType<typeof linkedTablesOf>,
   write: AnyWrite,
   tagOf: (note: number) => string,
@@ -257,11 +257,11 @@ export async function playLinkGame(
     model.changed.clear();
     const before = await Promise.all([1, 2, 3, 4, 5, 6].map((note) => tables.notes.read(note)));
     const outcomes = await Promise.all(
-      batch.map((each) => runInProcess(tables, each, (note) => before[note - 1]?.tag ?? 'none')),
+      batch.map((each) => perform(tables, each, (note) => before[note - 1]?.tag ?? 'none')),
     );
     assert.deepEqual(
       outcomes,
-      batch.map((each) => model.runInProcess(each)),
+      batch.map((each) => model.perform(each)),
     );
     assert.deepEqual(await storedLinks(database), model.links());
     const named = await rows(database, 'SELECT id, name FROM tags ORDER BY id');
