@@ -61,6 +61,25 @@ test('processes: concurrent writes wait for each other', async () => {
   for (const line of service.lines.slice(start)) assert.equal(line.level, 'info');
 });
 
+test('processes: each sees a deletion and a restoration', async () => {
+  const call = (method: string, path: string, parts = {}) =>
+    request(service.url, method, path, parts);
+  // Each request has a connection of its own, and so another process.
+  const assertAll = async (paths: string[], status: number) => {
+    for (const path of paths)
+      for (const each of await Promise.all(Array.from({ length: 6 }, () => call('GET', path))))
+        assert.equal(each.status, status, path);
+  };
+  const { id } = (await call('PUT', '/named/diary', note('n'))).json;
+  for (let round = 0; round < 5; round += 1) {
+    await assertAll([`/notes/${id}`, '/named/diary'], 200);
+    assert.equal((await call('DELETE', `/notes/${id}`)).status, 204);
+    await assertAll([`/notes/${id}`, '/named/diary', `/notes/${id}/versions`], 404);
+    assert.equal((await call('POST', `/trash/${id}/restore`)).status, 200);
+    assert.equal((await call('POST', `/trash/${id}/restore`)).status, 404);
+  }
+});
+
 test('metrics: count the requests of all processes', () => assertCountedTogether(service.url, 8));
 
 test('processes: a stream has the changes of all of them', async (t) => {
