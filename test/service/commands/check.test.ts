@@ -7,14 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { checkFile } from '../../../src/commands/check.ts';
 import { runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
-import { needsFile } from '../../support/engine.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const PAUSE_MS = 5;
 
-test('check: ok beside a service that writes', { skip: needsFile }, async (t) => {
-  const { request, file } = await startService(t);
+test('check: ok beside a service that writes', async (t) => {
+  const { request, file } = await startService(t, { db: newFile(t) });
   let isChecking = true;
   let writes = 0;
   async function write(): Promise<void> {

@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { inspect, promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { createApp, type ServiceOptions } from '../../../src/library.ts';
-import { needsFile, temporaryFolder } from '../../support/engine.ts';
+import { temporaryFolder } from '../../support/engine.ts';
 import { request, send } from '../../support/http.ts';
 
 /** Starts a service and returns its URL; the end of the test closes it. */
@@ -92,7 +92,7 @@ test('library: a close during the start ends the service', async () => {
   await assert.rejects(send(await starting, 'GET', '/health'), { code: 'ECONNREFUSED' });
 });
 
-test('library: a second listen is refused and changes nothing', { skip: needsFile }, async (t) => {
+test('library: a second listen is refused and changes nothing', async (t) => {
   const db = join(temporaryFolder(t), 'notes.db');
   const service = createApp({ db });
   const url = await service.listen();

@@ -2,8 +2,7 @@
 // no effect, reads go on, and everything works when the lock is released.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { holdLock } from '../../support/databases.ts';
-import { needsFile } from '../../support/engine.ts';
+import { holdLock, newFile } from '../../support/databases.ts';
 import { shortenLockWaits } from '../../support/failing-driver.ts';
 import { expectedText } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
@@ -11,10 +10,10 @@ import { assertUnavailable, isHealthy, NOTE } from '../../support/storage-faults
 import { assertSound } from '../../support/stored-data.ts';
 import { until } from '../../support/until.ts';
 
-test('locks: writes are 503, reads go on, all works afterwards', { skip: needsFile }, async (t) => {
+test('locks: writes are 503, reads go on, all works afterwards', async (t) => {
   // Longer than the second that the health check waits for the writing connection.
   shortenLockWaits(t, 2_000);
-  const service = await startService(t);
+  const service = await startService(t, { db: newFile(t) });
   await service.request('POST', '/notes', { json: NOTE });
   await service.request('POST', '/notes/1/comments', { json: { body: 'kept' } });
   const release = await holdLock(t, service.file, 'BEGIN EXCLUSIVE');
@@ -53,8 +52,8 @@ test('locks: writes are 503, reads go on, all works afterwards', { skip: needsFi
   await assertSound(service.file);
 });
 
-test('locks: a write waits for one that is released in time', { skip: needsFile }, async (t) => {
-  const service = await startService(t);
+test('locks: a write waits for one that is released in time', async (t) => {
+  const service = await startService(t, { db: newFile(t) });
   const release = await holdLock(t, service.file, 'BEGIN IMMEDIATE');
   const write = service.request('POST', '/notes', { json: NOTE });
   // The health check also waits for the lock, up to a second.

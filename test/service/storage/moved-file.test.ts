@@ -14,7 +14,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { needsFile, temporaryFolder } from '../../support/engine.ts';
+import { newFile } from '../../support/databases.ts';
+import { temporaryFolder } from '../../support/engine.ts';
 import { startService } from '../../support/service.ts';
 import { assertUnavailable, isHealthy, NOTE } from '../../support/storage-faults.ts';
 import { assertSound } from '../../support/stored-data.ts';
@@ -62,16 +63,16 @@ for (const [what, placeOf, state] of CASES) {
   });
 }
 
-test('moved file: a copy in its place is another file', { skip: needsFile }, async (t) => {
-  const service = await startService(t);
+test('moved file: a copy in its place is another file', async (t) => {
+  const service = await startService(t, { db: newFile(t) });
   await service.request('POST', '/notes', { json: NOTE });
   copyFileSync(service.file, `${service.file}.copy`);
   renameSync(`${service.file}.copy`, service.file);
   assertUnavailable(await service.request('POST', '/notes', { json: NOTE }));
 });
 
-test('moved file: companions of a link are those of its target', { skip: needsFile }, async (t) => {
-  const service = await startService(t);
+test('moved file: companions of a link are those of its target', async (t) => {
+  const service = await startService(t, { db: newFile(t) });
   await service.close();
   const link = join(temporaryFolder(t), 'link.db');
   symlinkSync(service.file, link);
@@ -84,8 +85,8 @@ test('moved file: companions of a link are those of its target', { skip: needsFi
 });
 
 for (const companion of ['-wal', '-shm']) {
-  test(`moved file: a stop keeps all without ${companion}`, { skip: needsFile }, async (t) => {
-    const service = await startService(t);
+  test(`moved file: a stop keeps all without ${companion}`, async (t) => {
+    const service = await startService(t, { db: newFile(t) });
     const created = await service.request('POST', '/notes', { json: NOTE });
     rmSync(`${service.file}${companion}`);
     assertUnavailable(await service.request('POST', '/notes', { json: NOTE }));

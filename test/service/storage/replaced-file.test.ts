@@ -18,15 +18,12 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
-import { needsFile, temporaryFolder } from '../../support/engine.ts';
+import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';
 import { exported, runInProcess } from '../../support/in-process-command.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { assertUnavailable, NOTE } from '../../support/storage-faults.ts';
 import { assertSound, beside } from '../../support/stored-data.ts';
-
-const fileTest = (name: string, run: (t: TestContext) => Promise<void>) =>
-  test(name, { skip: needsFile }, run);
 
 /** The ways to make a backup: one has a header that says that it uses no log, the other has not. */
 const BACKUPS: Record<string, (file: string, target: string) => Promise<unknown>> = {
@@ -87,7 +84,7 @@ function copyAsCrashed({ file }: Service, folder: string): string {
 
 for (const [happened, replace] of Object.entries(REPLACEMENTS)) {
   for (const makeBackup of Object.keys(BACKUPS)) {
-    fileTest(`replaced file: ${happened} by ${makeBackup}, it survives a stop`, async (t) => {
+    test(`replaced file: ${happened} by ${makeBackup}, it survives a stop`, async (t) => {
       const { command, url, db } = await startOnFile(t);
       const saved = await backUpInUse(db, url, makeBackup);
       replace(saved, db);
@@ -108,7 +105,7 @@ for (const [happened, replace] of Object.entries(REPLACEMENTS)) {
   }
 }
 
-fileTest('replaced file: overwritten, it survives a crash, too', async (t) => {
+test('replaced file: overwritten, it survives a crash, too', async (t) => {
   const { url, db } = await startOnFile(t);
   copyFileSync(await backUpInUse(db, url, 'a copy'), db);
   assertUnavailable(await create(url));
@@ -120,7 +117,7 @@ fileTest('replaced file: overwritten, it survives a crash, too', async (t) => {
   await assertSound(path);
 });
 
-fileTest('replaced file: its log goes on with the old one; processes stop with 1', async (t) => {
+test('replaced file: its log goes on with the old one; processes stop with 1', async (t) => {
   const { command, url, db } = await startOnFile(t, '--processes=2');
   const saved = await backUpInUse(db, url, 'a copy');
   linkSync(db, `${db}.old`);
@@ -133,7 +130,7 @@ fileTest('replaced file: its log goes on with the old one; processes stop with 1
   assert.equal(await totalIn(t, `${db}.old`), 4);
 });
 
-fileTest('replaced file: overwritten, no process writes, even its first time', async (t) => {
+test('replaced file: overwritten, no process writes, even its first time', async (t) => {
   const { command, url, db } = await startOnFile(t, '--processes=2');
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
@@ -147,7 +144,7 @@ fileTest('replaced file: overwritten, no process writes, even its first time', a
   assert.equal(await totalIn(t, db), 1);
 });
 
-fileTest('replaced file: overwritten right after a checkpoint of another program', async (t) => {
+test('replaced file: overwritten right after a checkpoint of another program', async (t) => {
   const { db, service } = await startWithBackup(t, 'a copy');
   const longNote = { title: 'long', body: 'word '.repeat(10_000) };
   await service.request('POST', '/notes', { json: longNote });
@@ -157,14 +154,14 @@ fileTest('replaced file: overwritten right after a checkpoint of another program
   await assert.rejects(service.close(), /was overwritten while it was in use; its log is kept as/);
 });
 
-fileTest('replaced file: without its log too, a stop says so', async (t) => {
+test('replaced file: without its log too, a stop says so', async (t) => {
   const { db, saved, service } = await startWithBackup(t, 'a copy');
   rmSync(`${db}-wal`);
   renameSync(saved, db);
   await assert.rejects(service.close(), /notes\.db was replaced while it was in use$/);
 });
 
-fileTest('replaced file: a service that starts on it leaves the log to the other', async (t) => {
+test('replaced file: a service that starts on it leaves the log to the other', async (t) => {
   const { db, saved, service } = await startWithBackup(t, 'the command backup');
   renameSync(saved, db);
   const next = await startService(t, { db });
@@ -177,7 +174,7 @@ fileTest('replaced file: a service that starts on it leaves the log to the other
   await assertSound(db);
 });
 
-fileTest('replaced file: overwritten again with what it was, it can be written', async (t) => {
+test('replaced file: overwritten again with what it was, it can be written', async (t) => {
   const { db, saved, service } = await startWithBackup(t, 'the command backup');
   const content = readFileSync(db);
   copyFileSync(saved, db);
@@ -186,8 +183,8 @@ fileTest('replaced file: overwritten again with what it was, it can be written',
   assert.equal((await create(service.url)).status, 201);
 });
 
-fileTest('replaced file: what SQLite or a backup program does is no overwriting', async (t) => {
-  const service = await startService(t);
+test('replaced file: what SQLite or a backup program does is no overwriting', async (t) => {
+  const service = await startService(t, { db: join(temporaryFolder(t), 'notes.db') });
   const soon = new Date(Date.now() + 1_000);
   const truncate = 'PRAGMA wal_checkpoint(TRUNCATE)';
   for (const sql of ['', 'PRAGMA wal_checkpoint', truncate, 'VACUUM; PRAGMA wal_checkpoint']) {
@@ -199,7 +196,7 @@ fileTest('replaced file: what SQLite or a backup program does is no overwriting'
 });
 
 for (const makeBackup of Object.keys(BACKUPS)) {
-  fileTest(`foreign log: after a crash beside ${makeBackup}, it is set aside`, async (t) => {
+  test(`foreign log: after a crash beside ${makeBackup}, it is set aside`, async (t) => {
     const { db, saved, service } = await startWithBackup(t, makeBackup);
     // The crash: the files stay as they are, and the service loses sight of them.
     const crashed = join(temporaryFolder(t), 'crashed');
@@ -218,7 +215,7 @@ for (const makeBackup of Object.keys(BACKUPS)) {
   });
 }
 
-fileTest('foreign log: beside no file, it is set aside', async (t) => {
+test('foreign log: beside no file, it is set aside', async (t) => {
   const { db, service } = await startWithBackup(t, 'a copy');
   const path = copyAsCrashed(service, join(temporaryFolder(t), 'crashed'));
   rmSync(path);
@@ -227,7 +224,7 @@ fileTest('foreign log: beside no file, it is set aside', async (t) => {
   assert.ok(existsSync(db));
 });
 
-fileTest('foreign log: that of the file is applied after a crash, in any folder', async (t) => {
+test('foreign log: that of the file is applied after a crash, in any folder', async (t) => {
   const { service } = await startWithBackup(t, 'a copy');
   const folder = join(temporaryFolder(t), 'crashed');
   const path = copyAsCrashed(service, folder);
@@ -238,7 +235,7 @@ fileTest('foreign log: that of the file is applied after a crash, in any folder'
   assert.equal(await totalIn(t, join(`${folder}-moved`, 'notes.db')), 4);
 });
 
-fileTest('foreign log: commands refuse it in one line and change nothing', async (t) => {
+test('foreign log: commands refuse it in one line and change nothing', async (t) => {
   const { saved, service } = await startWithBackup(t, 'the command backup');
   const path = copyAsCrashed(service, join(temporaryFolder(t), 'crashed'));
   copyFileSync(saved, path);
