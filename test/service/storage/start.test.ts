@@ -4,16 +4,13 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
-  closeSync,
   existsSync,
   mkdirSync,
-  openSync,
   readFileSync,
   rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -68,14 +65,8 @@ const UNUSABLE: Readonly<Record<string, Unusable>> = {
   ],
   'that holds text': [NOT_SQLITE, (path) => writeFileSync(path, 'a shopping list\n')],
   'that holds zeros': [NOT_SQLITE, (path) => writeFileSync(path, Buffer.alloc(8_192))],
-  'whose header is overwritten': [
-    NOT_SQLITE,
-    spoilt((path) => overwrite(path, 16, Buffer.alloc(84, 0xff))),
-  ],
-  'whose tables are overwritten': [
-    /damaged/,
-    spoilt((path) => overwrite(path, 100, Buffer.alloc(2_000, 0xff))),
-  ],
+  'whose header is overwritten': [NOT_SQLITE, spoilt((path) => overwrite(path, 16, 100))],
+  'whose tables are overwritten': [/damaged/, spoilt((path) => overwrite(path, 100, 2_100))],
   ...Object.fromEntries(
     [50, 100, 4_096, 8_192].map((length): [string, Unusable] => [
       `that was cut off after ${length} bytes`,
@@ -293,8 +284,6 @@ async function goodFile(test: TestContext): Promise<string> {
   return path;
 }
 
-function overwrite(path: string, position: number, bytes: Buffer): void {
-  const file = openSync(path, 'r+');
-  writeSync(file, bytes, 0, bytes.length, position);
-  closeSync(file);
+function overwrite(path: string, start: number, end: number): void {
+  writeFileSync(path, readFileSync(path).fill(0xff, start, end));
 }
