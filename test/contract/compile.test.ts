@@ -10,7 +10,7 @@ import { compileContract } from '../../src/build/contract.ts';
 import { operations, type SchemaError, type Validate } from '../../src/contract/generated.js';
 import { at, IGNORED, resolve, validatorAt } from '../support/contract.ts';
 import { temporaryFolder } from '../support/engine.ts';
-import { closureOf, root, sourceAt, sources } from '../support/sources.ts';
+import { root } from '../support/sources.ts';
 
 const CONTRACT = new URL('schemas/openapi.json', root);
 const GENERATED = new URL('dist/src/contract/generated.js', root);
@@ -65,18 +65,6 @@ test('compiled contract: no imports and no code from strings', () => {
   // Ajv leaves the origin of its helper as a string that is never evaluated.
   const code = text.replace(/\.code = '[^']*';/g, '');
   assert.doesNotMatch(code, /\brequire\(|\bnew Function\b|\beval\(|^import\b|\bimport\(/m);
-});
-
-test('compiled contract: the service does not load Ajv', () => {
-  const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
-  const loaded = [...closureOf('main.ts')].flatMap((path) => sourceAt(path).packages);
-  const needed = new Set(loaded.filter((name) => !name.startsWith('node:')));
-  assert.deepEqual([...needed].sort(), Object.keys(dependencies).sort());
-  const users = sources.filter(({ packages }) => packages.some((name) => /^ajv\b/.test(name)));
-  assert.deepEqual(
-    users.map(({ path }) => path),
-    ['build/contract.ts'],
-  );
 });
 
 interface Schema {

@@ -68,18 +68,6 @@ test('operations: ids are unique', () => {
   for (const id of ids) assert.match(id, /^[a-z]+[A-Z][A-Za-z]*$/);
 });
 
-test('operations: parameters of the path come first, in their order', () => {
-  for (const { id, template, parameters } of operations) {
-    const places = parameters.map((parameter) => parameter.in);
-    assert.deepEqual(places, [...places].sort(), id);
-    const inPath = parameters
-      .filter((parameter) => parameter.in === 'path')
-      .map(({ name }) => name);
-    const named = [...template.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
-    assert.deepEqual(inPath, named, id);
-  }
-});
-
 test('operations: links name an operation and its parameters', () => {
   let links = 0;
   for (const { pointer } of declared) {

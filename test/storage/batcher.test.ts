@@ -237,14 +237,3 @@ test('batcher: unavailable during a retry fails the other items', async () => {
   next.succeed();
   assert.deepEqual(await Promise.all(later), ['d done', 'e done', 'f done']);
 });
-
-test('batcher: unavailable fails the whole queue, not later items', async () => {
-  const { submit, batch } = heldBatcher({ batchItems: 1, queueSize: 3 });
-  const failing = Promise.allSettled(['a', 'b', 'c'].map((item) => submit(item)));
-  const reason = new DatabaseUnavailable('busy');
-  (await batch(1)).fail(reason);
-  assert.deepEqual(await failing, Array(3).fill({ status: 'rejected', reason }));
-  const later = ['d', 'e', 'f'].map((item) => submit(item));
-  for (const count of [2, 3, 4]) (await batch(count)).succeed();
-  assert.deepEqual(await Promise.all(later), ['d done', 'e done', 'f done']);
-});
