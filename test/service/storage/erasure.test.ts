@@ -10,7 +10,7 @@ import { checkFile } from '../../../src/commands/check.ts';
 import { PURGE_TIMES } from '../../../src/search/purge.ts';
 import { guide, sectionOf } from '../../project/documents.ts';
 import { LAUNCHER } from '../../support/command.ts';
-import { newFile, openOther } from '../../support/databases.ts';
+import { newFile, openPath, writeForeignFile } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import { runInProcess } from '../../support/in-process-command.ts';
 import { type Service, startService } from '../../support/service.ts';
@@ -50,31 +50,42 @@ function found(folder: string, texts: readonly string[]): string[] {
   return texts.filter((text) => files.some((bytes) => bytes.includes(text)));
 }
 
+/** Resolves when a service on a database has removed the words from its index. */
+async function purge(t: TestContext, db: string): Promise<void> {
+  const times = { ...PURGE_TIMES };
+  t.after(() => Object.assign(PURGE_TIMES, times));
+  Object.assign(PURGE_TIMES, { minPauseMs: 1, pauseFactor: 0 });
+  const { request, close } = await startService(t, { db });
+  // The index follows the deletion.
+  assert.equal((await request('GET', '/notes?q=lion')).json.total, 1);
+  const database = await openPath(db);
+  const sql = 'SELECT count(*) AS count FROM note_words_data WHERE instr(hex(block), ?1)';
+  for (const word of WORDS) {
+    const parameter = Buffer.from(word).toString('hex').toUpperCase();
+    await until(async () => (await database.read({ sql, parameter }))[0]?.count === 0);
+  }
+  await database.close();
+  await close();
+}
+
 async function assertErased(t: TestContext, file: string): Promise<void> {
   assert.deepEqual(found(dirname(file), TEXTS), []);
   const copy = newFile(t);
   await runInProcess(['backup', copy, '--db', file]);
   assert.deepEqual(found(dirname(copy), WORDS), []);
   assert.deepEqual(await checkFile(copy), []);
-  const times = { ...PURGE_TIMES };
-  t.after(() => Object.assign(PURGE_TIMES, times));
-  Object.assign(PURGE_TIMES, { minPauseMs: 1, pauseFactor: 0 });
-  const service = await startService(t, { db: file });
-  // The index follows the deletion, and is purged in the background.
-  assert.equal((await service.request('GET', '/notes?q=lion')).json.total, 1);
-  const other = await openOther(t, file);
-  const hasWords = `EXISTS (SELECT 1 FROM note_words_data WHERE instr(block, CAST(?1 AS BLOB)))`;
-  for (const word of WORDS)
-    await until(async () => {
-      const [row] = await other.run({ sql: `SELECT ${hasWords} AS has`, parameter: word });
-      return row?.has === 0;
-    });
-  await service.close();
-  await other.execute('VACUUM');
-  await other.close();
+  await purge(t, file);
+  await writeForeignFile(file, 'VACUUM');
   assert.deepEqual(found(dirname(file), [...TEXTS, ...WORDS]), []);
   assert.equal((await runInProcess(['check', file])).line, `${file}: ok`);
 }
+
+test('erasure: words leave the index of a running service', async (t) => {
+  const service = await startService(t);
+  await deleteTexts(service);
+  await service.request('DELETE', '/trash');
+  await purge(t, service.file);
+});
 
 for (const [what, erase] of Object.entries(WAYS)) {
   test(`erasure: no byte is left of ${what}`, { skip: needsFile }, async (t) => {
