@@ -5,17 +5,16 @@ import type { Core } from '../feature.ts';
 import type { RowSet, WriteKind } from '../storage/writer.ts';
 import type { Searchable } from './steps.ts';
 
-/** The times of purges; tests change them. */
-export const PURGE_TIMES = {
+/** How purges work; tests change it. */
+export const PURGES = {
   minPauseMs: 10_000,
   /** A purge writes the whole index again, so the pause after it is this many times as long. */
   pauseFactor: 100,
   /** How many times as long as a merge the pause after it is, so that nobody waits. */
   mergePauseFactor: 9,
+  /** About how many pages a merge writes. */
+  pages: 64,
 };
-
-/** About how many pages a merge writes. */
-const PAGES = 64;
 
 /** Merges the parts of an index whenever it has removed words; the result ends this. */
 export function startPurges(
@@ -43,19 +42,19 @@ export function startPurges(
   async function purge(): Promise<void> {
     let [row] = await database.read(state);
     // The first merge of all parts has a negative number of pages. The last one changes nothing.
-    for (let pages = row?.has_marks ? -PAGES : 0; pages !== 0; ) {
+    for (let pages = row?.has_marks ? -PURGES.pages : 0; pages !== 0; ) {
       const { parts } = row ?? {};
       const startedMs = performance.now();
       await write(kind, 0, { rows: [], extra: [[pages]] });
       [row] = await database.read(state);
-      await pause((performance.now() - startedMs) * PURGE_TIMES.mergePauseFactor);
-      pages = row?.parts === parts || ending.signal.aborted ? 0 : PAGES;
+      await pause((performance.now() - startedMs) * PURGES.mergePauseFactor);
+      pages = row?.parts === parts || ending.signal.aborted ? 0 : PURGES.pages;
     }
   }
 
   async function purgeAgainAndAgain(): Promise<void> {
     for (let tookMs = 0; !ending.signal.aborted; ) {
-      await pause(Math.max(tookMs * PURGE_TIMES.pauseFactor, PURGE_TIMES.minPauseMs));
+      await pause(Math.max(tookMs * PURGES.pauseFactor, PURGES.minPauseMs));
       const startedMs = performance.now();
       // What fails is repeated.
       if (!ending.signal.aborted) await purge().catch(() => {});

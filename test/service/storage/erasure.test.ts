@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { checkFile } from '../../../src/commands/check.ts';
-import { PURGE_TIMES } from '../../../src/search/purge.ts';
+import { PURGES } from '../../../src/search/purge.ts';
 import { guide, sectionOf } from '../../project/documents.ts';
 import { LAUNCHER } from '../../support/command.ts';
 import { newFile, openPath, writeForeignFile } from '../../support/databases.ts';
@@ -35,9 +35,13 @@ const WAYS: Record<string, (service: Service) => Promise<unknown>> = {
 
 async function deleteTexts({ request }: Service): Promise<void> {
   const [earlier, deleted, comment] = TEXTS;
-  // What stays, so that no page of the file is simply cut off.
-  for (const body of [earlier, 'lion', 'tiger'])
-    await request('POST', '/notes', { json: { title: 'a', body } });
+  // What stays, so that no page of the file is simply cut off, and the index has several pages.
+  const others = Array.from({ length: 40 }, (_, note) =>
+    Array.from({ length: 60 }, (_, word) => `w${note}x${word}`).join(' '),
+  );
+  const notes = [earlier, 'lion', ...others].map((body) => JSON.stringify({ title: 'a', body }));
+  const headers = { 'content-type': 'application/x-ndjson' };
+  await request('POST', '/notes', { body: notes.join('\n'), headers });
   await request('GET', '/notes?q=lion');
   await request('PUT', '/notes/1', { json: { title: 'a', body: deleted } });
   await request('POST', '/notes/1/comments', { json: { body: comment } });
@@ -52,9 +56,9 @@ function found(folder: string, texts: readonly string[]): string[] {
 
 /** Resolves when a service on a database has removed the words from its index. */
 async function purge(t: TestContext, db: string): Promise<void> {
-  const times = { ...PURGE_TIMES };
-  t.after(() => Object.assign(PURGE_TIMES, times));
-  Object.assign(PURGE_TIMES, { minPauseMs: 1, pauseFactor: 0 });
+  const before = { ...PURGES };
+  t.after(() => Object.assign(PURGES, before));
+  Object.assign(PURGES, { minPauseMs: 1, pauseFactor: 0, mergePauseFactor: 0, pages: 1 });
   const { request, close } = await startService(t, { db });
   // The index follows the deletion.
   assert.equal((await request('GET', '/notes?q=lion')).json.total, 1);
