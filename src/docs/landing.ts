@@ -89,5 +89,7 @@ function renderFirstCalls(baseUrl: string, requiresKey: boolean): string[] {
   };
   const url = escapeHtml("'/notes'");
   const marked = `'<span class="base-url">${address}</span>/notes'`;
-  return SAMPLES.map(({ write }) => escapeHtml(write(request)).replace(url, () => marked));
+  return Object.values(SAMPLES).map((write) =>
+    escapeHtml(write(request)).replace(url, () => marked),
+  );
 }

@@ -8,15 +8,8 @@ export interface SampleRequest {
   readonly body?: string | undefined;
 }
 
-/** The languages of the samples, each with the function that writes a request in it. */
-export const SAMPLES: readonly {
-  readonly language: string;
-  readonly write: (request: SampleRequest) => string;
-}[] = [
-  { language: 'curl', write: writeCurl },
-  { language: 'JavaScript', write: writeJavaScript },
-  { language: 'Python', write: writePython },
-];
+/** The functions that write a request as code, by the language. */
+export const SAMPLES = { curl: writeCurl, JavaScript: writeJavaScript, Python: writePython };
 
 function writeCurl({ method, url, headers, body }: SampleRequest): string {
   const isImplied = method === (body === undefined ? 'GET' : 'POST');

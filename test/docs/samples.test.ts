@@ -8,8 +8,8 @@ const url = 'http://127.0.0.1:3000/notes/1';
 const json = { 'content-type': 'application/json' };
 
 /** Returns the samples of a request by their language. */
-const samplesOf = (request: SampleRequest) =>
-  Object.fromEntries(SAMPLES.map(({ language, write }) => [language, write(request)]));
+const samplesOf = (request: SampleRequest): Record<string, string> =>
+  Object.fromEntries(Object.entries(SAMPLES).map(([name, write]) => [name, write(request)]));
 
 test('code samples: a request without a body is short', () => {
   const { curl, JavaScript, Python } = samplesOf({ method: 'GET', url, headers: {} });

@@ -75,20 +75,19 @@ export function requests({ React }) {
     );
 
   function Samples(props) {
-    const [preferred, choose] = useState(SAMPLES[0]);
+    const [preferred, choose] = useState('curl');
     const isCommand = mayNotEnd(props);
-    const chosen = isCommand ? SAMPLES[0] : preferred;
+    const chosen = isCommand ? 'curl' : preferred;
     const [copied, setCopied] = useState('');
     const code = useRef(null);
-    const text = chosen.write(requestOf(props, host.dataset.requiresKey !== undefined));
-    const buttons = SAMPLES.map((sample) => {
-      const isChosen = sample === chosen;
+    const text = SAMPLES[chosen](requestOf(props, host.dataset.requiresKey !== undefined));
+    const buttons = Object.keys(SAMPLES).map((language) => {
       const onClick = () => {
         setCopied('');
-        choose(sample);
+        choose(language);
       };
-      const attributes = { key: sample.language, type: 'button', 'aria-pressed': isChosen };
-      return createElement('button', { ...attributes, className: 'btn', onClick }, sample.language);
+      const attributes = { key: language, type: 'button', 'aria-pressed': language === chosen };
+      return createElement('button', { ...attributes, className: 'btn', onClick }, language);
     });
     const onCopy = async () => {
       setCopied('');
