@@ -10,16 +10,12 @@ import { type Service, startService } from '../../support/service.ts';
 
 type Args = Readonly<Record<string, unknown>>;
 
-interface Schema {
+type Bound = 'minimum' | 'maximum' | 'minLength' | 'maxLength' | 'minItems' | 'maxItems';
+
+interface Schema extends Readonly<Partial<Record<Bound, number>>> {
   readonly type: string;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
   readonly pattern?: string;
   readonly items?: Schema;
-  readonly minItems?: number;
-  readonly maxItems?: number;
 }
 
 interface ToolRequest {
@@ -37,10 +33,7 @@ interface Tool {
   readonly requests: readonly ToolRequest[];
 }
 
-interface Operation {
-  readonly operationId: string;
-  readonly 'x-tool'?: Tool | readonly Tool[];
-}
+type Operation = Readonly<{ operationId: string; 'x-tool'?: Tool | readonly Tool[] }>;
 
 const operations = Object.entries(contract.paths).flatMap(([path, item]) =>
   Object.entries(item as Record<string, Operation>).map(([method, operation]) => {
