@@ -1,4 +1,4 @@
-// Starts the command with several processes.
+// Starts the command with one or several processes.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -10,9 +10,10 @@ import { until } from './until.ts';
 // biome-ignore lint/suspicious/noExplicitAny: the members depend on the message.
 type LogLine = any;
 
-/** A service of several processes. */
+/** A service of one or several processes. */
 export interface Processes extends Command {
   readonly url: string;
+  /** The ids of the processes that answer requests. */
   serving(): number[];
   readonly lines: readonly LogLine[];
   /** Resolves with the next line that `matches`; rejects at the end or after half a minute. */
@@ -39,6 +40,7 @@ export async function startProcesses(
   }
   const url = await command.ready();
   const serving = () => {
+    if (count === 1) return [pid];
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
     return children.split(' ').filter(Boolean).map(Number);
   };

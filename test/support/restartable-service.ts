@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Command, startCommand, stop } from './command.ts';
+import { stop } from './command.ts';
 import type { Ends } from './engine.ts';
 import { type Answer, brokenConnection, type RequestParts, request } from './http.ts';
 import { sendSignal, startProcesses } from './processes.ts';
@@ -29,11 +29,6 @@ export interface RestartableService {
   stop(): Promise<void>;
 }
 
-interface Running extends Command {
-  readonly url: string;
-  serving(): number[];
-}
-
 /** Starts a service of `processes` on the database `db`, as `--db` takes it. */
 export async function startRestartable(
   test: Ends,
@@ -47,15 +42,10 @@ export async function startRestartable(
     agent.destroy();
   });
   const args = ['--db', db, '--log-level', 'silent'];
-  const start = () => (processes > 1 ? startProcesses(test, processes, args) : startOne());
-  let running: Promise<Running> = start();
+  const start = () => startProcesses(test, processes, args);
+  let running = start();
   let failures = 0;
   await running;
-
-  async function startOne(): Promise<Running> {
-    const command = startCommand(test, ['--port', '0', ...args]);
-    return { ...command, url: await command.ready(), serving: () => [command.process.pid ?? 0] };
-  }
 
   async function attempt(method: string, path: string, parts?: RequestParts) {
     try {
