@@ -167,30 +167,6 @@ export function checkMutatedTexts(run: Run): void {
   );
 }
 
-/** Asserts that damaged bytes are accepted exactly if they are UTF-8 and JSON. */
-export function checkBytes(run: Run): void {
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const property = fc.property(
-    jsonText,
-    fc.nat(),
-    fc.uint8Array({ minLength: 1, maxLength: 4 }),
-    (text, at, noise) => {
-      const bytes = Buffer.from(text);
-      bytes.set(noise.subarray(0, bytes.length), at % Math.max(1, bytes.length - noise.length + 1));
-      let decoded: string | undefined;
-      try {
-        decoded = decoder.decode(bytes);
-      } catch {
-        // Not UTF-8.
-      }
-      if (decoded !== undefined && judge(decoded))
-        assert.deepEqual(parseJson(bytes), expectedValue(decoded));
-      else assertRefused(bytes);
-    },
-  );
-  fc.assert(property, run);
-}
-
 /** Asserts that texts of one repeated piece are judged soon. */
 export function checkSpeed(): void {
   const [length, withinMs] = [65_536, 500];

@@ -134,27 +134,21 @@ export const JSON_TEXTS: Readonly<Record<string, JsonTexts>> = {
   },
   // In hexadecimal.
   encodings: {
-    accepted: [
-      ...['7f', 'c280', 'dfbf', 'e0a080', 'ed9fbf', 'ee8080', 'efbfbd', 'efbfbf', 'f0908080'],
-      'f48fbfbf',
-    ].map(quoted),
+    accepted: ['7f', 'c280', 'ed9fbf', 'efbfbd', 'efbfbf', 'f0908080', 'f48fbfbf'].map(quoted),
     refused: [
       // Continuations without a start, starts without their continuations, and overlong forms.
-      ...['80', '8080', 'c3', 'c328', 'e282', 'e228a1', 'f09f91', 'f09f28bc', 'c3c3a9', '61cc8181'],
-      ...['c080', 'c1bf', 'e08080', 'e09fbf', 'f0808080', 'f08fbfbf'],
-      // Surrogates, what is beyond the last code point, and obsolete lengths.
-      ...['eda080', 'edbfbf', 'eda0bdedb18b', 'f4908080', 'f7bfbfbf', 'fbbfbfbfbf', 'fe', 'ff'],
+      ...['80', 'c3', 'c328', 'e282', 'f09f91', 'f09f28bc', '61cc8181', 'c080', 'e09fbf'],
+      // Surrogates, what is beyond the last code point, and no UTF-8 at all.
+      ...['eda080', 'eda0bdedb18b', 'f4908080', 'ff'],
     ].map(quoted),
   },
   'other encodings': {
     accepted: [],
     refused: [
-      Buffer.from([0x31, 0xff]),
       Buffer.from('{"caf\xe9":1}', 'latin1'),
       Buffer.from('{"a":1}', 'utf16le'),
       Buffer.from('\ufeff"a"', 'utf16le'),
-      // UTF-32, and a compressed body.
-      Buffer.from('220000006100000022000000', 'hex'),
+      // A compressed body.
       Buffer.from('1f8b0800000000000003abae050043bfa6a302000000', 'hex'),
     ],
   },

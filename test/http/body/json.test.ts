@@ -5,7 +5,6 @@ import { test } from 'node:test';
 import { MAX_NESTING_LEVELS, MAX_PARTS, parseJson } from '../../../src/http/body/json.ts';
 import {
   assertRefused,
-  checkBytes,
   checkMutatedTexts,
   checkSpeed,
   checkTexts,
@@ -28,8 +27,6 @@ const parse = (text: string) => parseJson(Buffer.from(text));
 test('JSON: generated texts have the value of JSON.parse', () => checkTexts(RUN));
 
 test('JSON: mutated texts are accepted as by JSON.parse', () => checkMutatedTexts(RUN));
-
-test('JSON: damaged bytes are accepted if they are UTF-8 and JSON', () => checkBytes(RUN));
 
 test('JSON: the time to judge a text grows with its length only', () => checkSpeed());
 
