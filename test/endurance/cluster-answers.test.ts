@@ -1,16 +1,15 @@
 // A service on real rqlite nodes: answers that take long to arrive, an export while others write,
 // writes with an unknown outcome, searches during an election, and a stop without any node.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SLOW_READ_LIMITS } from '../../src/lists/slow-reads.ts';
 import { runCommand, startCommand, stop } from '../support/command.ts';
-import { clusterAddress, type Ends } from '../support/engine.ts';
+import { clusterAddress } from '../support/engine.ts';
 import { request } from '../support/http.ts';
+import { startRelay } from '../support/ports.ts';
 import { needsRqlited as skip, startCluster } from '../support/rqlite-nodes.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -20,29 +19,8 @@ const NOTE = { title: 'words', body: 'b' };
 /** The bound that the guide states, on a machine that other tests use too. */
 const STOP_MS = 3_000;
 
-/** Starts a link to a server that carries all answers at `bytesPerMs`; returns its URL. */
-async function startLink(t: Ends, url: string, bytesPerMs: number): Promise<string> {
-  let freeAtMs = 0;
-  const server = createServer((client) => {
-    const node = connect(Number(new URL(url).port), '127.0.0.1');
-    client.on('error', () => {}).on('close', () => node.destroy());
-    client.pipe(node);
-    const relay = async () => {
-      for await (const part of node) {
-        const now = performance.now();
-        freeAtMs = Math.max(freeAtMs, now) + part.length / bytesPerMs;
-        await delay(freeAtMs - now);
-        client.write(part);
-      }
-    };
-    const end = () => client.destroy();
-    relay().then(end, end);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+/** 16 Mbit/s. */
+const BYTES_PER_MS = 2_000;
 
 /** Creates 100 notes and returns the length of the list of all. */
 async function fill(url: string, body: string): Promise<number> {
@@ -63,7 +41,20 @@ test('cluster: three pages of 5 MB at once over a link of 16 Mbit/s', { skip }, 
   const node = cluster.nodes[0]?.url ?? '';
   const direct = await startService(t, { db: clusterAddress([node]) });
   const length = await fill(direct.url, 'x'.repeat(50_000));
-  const far = await startService(t, { db: clusterAddress([await startLink(t, node, 2_000)]) });
+  let freeAtMs = 0;
+  const link = await startRelay(
+    t,
+    async () => node,
+    async (server, client) => {
+      for await (const part of server) {
+        const now = performance.now();
+        freeAtMs = Math.max(freeAtMs, now) + part.length / BYTES_PER_MS;
+        await delay(freeAtMs - now);
+        client.write(part);
+      }
+    },
+  );
+  const far = await startService(t, { db: clusterAddress([link]) });
   await readPages(far.url, length);
 });
 

@@ -8,6 +8,8 @@ import { EMPTY_LOG, renewGeneration } from '../../src/commands/import.ts';
 import { typeOf } from '../../src/relations.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { newFile, openPath } from '../support/databases.ts';
+import { startRelay } from '../support/ports.ts';
+import { between, oneIn } from '../support/random.ts';
 import {
   type RestartableService,
   startRestartable,
@@ -18,7 +20,7 @@ import { skipLoudly } from '../support/skip.ts';
 import { assertSound } from '../support/stored-data.ts';
 import { until } from '../support/until.ts';
 import { ChangeWriters } from './change-writers.ts';
-import { Mirror, startCuttingProxy } from './mirror.ts';
+import { Mirror } from './mirror.ts';
 
 const WRITERS = 8;
 
@@ -31,6 +33,9 @@ const TYPES = [
 ];
 
 const MISSED = 2_000;
+
+/** A stream is cut after 2 to the power of 6 to 20 bytes. */
+const EXPONENTS = [6, 19] as const;
 
 interface Parties {
   readonly service: RestartableService;
@@ -52,8 +57,19 @@ interface Run {
 async function follow(t: TestContext, { db, processes, changes, faultsOf }: Run): Promise<Mirror> {
   const service = await startRestartable(t, db, processes);
   const writers = new ChangeWriters(service);
-  const proxy = await startCuttingProxy(t, service.url);
-  const mirror = new Mirror(service, proxy.url);
+  let cuts = 0;
+  const proxy = await startRelay(t, service.url, async (server, client) => {
+    let left = Math.floor(2 ** (Math.random() + between(...EXPONENTS)));
+    for await (const part of server) {
+      client.write(part.subarray(0, left));
+      left -= part.length;
+      if (left > 0) continue;
+      cuts += 1;
+      if (oneIn(2)) client.resetAndDestroy();
+      return;
+    }
+  });
+  const mirror = new Mirror(service, proxy);
   let hasFailed = false;
   const faults = faultsOf({ service, writers, mirror }).map((fault) => async () => {
     if (!hasFailed) await fault();
@@ -72,12 +88,12 @@ async function follow(t: TestContext, { db, processes, changes, faultsOf }: Run)
     await mirror.stop();
   }
   const logged = await mirror.assertExact(db);
-  assert.ok(proxy.cuts > 0);
+  assert.ok(cuts > 0);
   await service.stop();
   await assertSound(db);
   const { stream, page } = mirror.counts;
   t.diagnostic(`${logged} changes since it began: ${stream} as events, ${page} in pages`);
-  t.diagnostic(`${proxy.cuts} streams cut, ${service.failures()} requests repeated`);
+  t.diagnostic(`${cuts} streams cut, ${service.failures()} requests repeated`);
   return mirror;
 }
 

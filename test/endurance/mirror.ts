@@ -3,11 +3,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { openPath, rows } from '../support/databases.ts';
-import type { Ends } from '../support/engine.ts';
 import { type Answer, brokenConnection } from '../support/http.ts';
 import {
   applyChange,
@@ -204,40 +202,4 @@ async function loggedAfter(db: string, cursor: string): Promise<string[]> {
     const ids = { ...owner, [`${kind}_id`]: id, ...tag };
     return `${generation}-${number} ${type} ${JSON.stringify(ids)}`;
   });
-}
-
-/** A connection is cut after 2 to the power of 6 to 20 bytes of answers. */
-const EXPONENTS = [6, 20] as const;
-
-/** Starts a proxy that cuts each connection to the service at what `target` resolves with. */
-export async function startCuttingProxy(t: Ends, target: () => Promise<string>) {
-  const proxy = { url: '', cuts: 0 };
-
-  async function relay(client: Socket): Promise<void> {
-    const { hostname, port } = new URL(await target());
-    const upstream = connect(Number(port), hostname);
-    client.on('close', () => upstream.destroy());
-    client.pipe(upstream);
-    let left = Math.floor(2 ** (Math.random() + between(EXPONENTS[0], EXPONENTS[1] - 1)));
-    for await (const part of upstream) {
-      client.write(part.subarray(0, left));
-      left -= part.length;
-      if (left > 0) continue;
-      proxy.cuts += 1;
-      if (oneIn(2)) client.resetAndDestroy();
-      return;
-    }
-  }
-
-  const server = createServer((client) => {
-    // Whatever ends the other side ends this one.
-    const end = () => client.destroy();
-    client.on('error', () => {});
-    relay(client).then(end, end);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  proxy.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return proxy;
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { Ends } from './engine.ts';
 
 /** Below the ports that Linux gives to connections and to servers at port 0. */
@@ -37,4 +37,27 @@ export async function startListener(test: Ends, listener: RequestListener): Prom
   await once(server, 'listening');
   test.after(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Starts a relay to `target`, whose bytes `pass` hands to a client; resolves with its URL. */
+export async function startRelay(
+  test: Ends,
+  target: () => Promise<string>,
+  pass: (server: Socket, client: Socket) => Promise<void>,
+): Promise<string> {
+  const relay = createServer(async (client) => {
+    client.on('error', () => {});
+    try {
+      const { hostname, port } = new URL(await target());
+      const server = connect(Number(port), hostname);
+      client.on('close', () => server.destroy()).pipe(server);
+      await pass(server, client);
+    } catch {
+      // Whatever ends the other side ends this one.
+    }
+    client.destroy();
+  });
+  await once(relay.listen(0, '127.0.0.1'), 'listening');
+  test.after(() => void relay.close());
+  return `http://127.0.0.1:${(relay.address() as AddressInfo).port}`;
 }
