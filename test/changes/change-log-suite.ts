@@ -42,37 +42,6 @@ export function testChangeLog(engine: Engine): void {
     assert.deepEqual(await changesAfter(database, 0), ['note.created 1', 'note.updated 1']);
   });
 
-  test('change log: every change of a record, with the number of its tag', async (t) => {
-    const { notes, tags, comments, database } = await openTables(t, engine);
-    await notes.create([
-      ['a', 'b'],
-      ['c', 'd'],
-    ]);
-    await tags.create([['t']]);
-    await comments.create([['c']], 2);
-    await Promise.all([
-      notes.change(2, ['e', 'f']),
-      notes.change(1, ['g', null]),
-      comments.change(1, ['h'], 2),
-      tags.change(1, ['u'], 0, isOneOf(['00000000-1'])),
-      notes.change(9, ['e', 'f']),
-      tags.remove(1),
-      tags.remove(9),
-    ]);
-    assert.deepEqual(await changesAfter(database, 0), [
-      ...['note.created 1', 'note.created 2', 'tag.created 1', 'comment.created 1 2'],
-      ...['note.updated 2', 'note.updated 1', 'comment.updated 1 2', 'tag.deleted 1'],
-    ]);
-    const latest = (table: string, type: string) => `
-      SELECT ${table}.id FROM ${table} WHERE number IS NOT
-        (SELECT max(number) FROM changes WHERE type LIKE '${type}.%' AND changes.id = ${table}.id)`;
-    for (const [table, type] of [
-      ['notes', 'note'],
-      ['comments', 'comment'],
-    ] as const)
-      assert.deepEqual(await rows(database, latest(table, type)), []);
-  });
-
   test('change log: records that another program writes without numbers', async (t) => {
     const { notes, comments, database } = await openTables(t, engine);
     await notes.create([['a', 'b']]);

@@ -25,40 +25,8 @@ import {
 import { listsOf } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 
-/** Returns the ids of the notes with this word. */
-async function notesWith(database: Database, word: string): Promise<unknown[]> {
-  const found = await rows(
-    database,
-    `SELECT rowid AS id FROM note_words WHERE note_words MATCH '"${word}"' ORDER BY rowid`,
-  );
-  return found.map(({ id }) => id);
-}
-
 /** Registers the tests of the index on `engine`. */
 export function testSearchIndex(engine: Engine): void {
-  test('search index: contains every acknowledged write', async (t) => {
-    const { database, index, notes } = await openIndexed(t, engine);
-    await index.catchUp();
-    await notes.create([
-      ['Crème brûlée', 'milk'],
-      ['東京都', 'milk'],
-    ]);
-    await index.catchUp();
-    assert.deepEqual(await notesWith(database, 'creme'), [1]);
-    assert.deepEqual(await notesWith(database, '東京'), [2]);
-    await notes.create([['c', 'd']]);
-    await notes.change(1, ['e', 'f']);
-    await notes.change(2, [null, 'g']);
-    await index.catchUp();
-    assert.deepEqual(await notesWith(database, 'creme'), []);
-    assert.deepEqual(await notesWith(database, '東京'), [2]);
-    assert.deepEqual(await notesWith(database, 'milk'), []);
-    await notes.remove(2);
-    await notes.remove((await notes.create([['h', 'i']]))?.id ?? 0);
-    await index.catchUp();
-    await assertIndexed(database);
-  });
-
   test('search index: a page that lacks the last write has another tag', async (t) => {
     const { index, notes } = await openIndexed(t, engine);
     await notes.create([['milk', '']]);
@@ -87,17 +55,6 @@ export function testSearchIndex(engine: Engine): void {
     const pages = new Pages(listsOf(resource, index), overtaken);
     const page = await pages.read({ limit: 10, order: 'id', filters: { match: '"milk"' } });
     assert.deepEqual([page?.total, page?.isStale, reads], [3, undefined, 3]);
-  });
-
-  test('search index: contains the changes of other programs', async (t) => {
-    const { database, index } = await openIndexed(t, engine);
-    await change(database, `INSERT INTO notes (title, body) VALUES ('a', 'b'), ('c', 'd')`);
-    await index.catchUp();
-    await assertIndexed(database);
-    await change(database, `UPDATE notes SET body = 'e' WHERE id = 2`);
-    await change(database, 'DELETE FROM notes WHERE id = 1');
-    await index.catchUp();
-    await assertIndexed(database);
   });
 
   test('search index: nothing to do costs one read', async (t) => {
