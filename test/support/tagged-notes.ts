@@ -31,25 +31,3 @@ export function clientOf(service: Target) {
     post: (parts: RequestParts, status = 201) => send('POST', '/notes', status, parts),
   };
 }
-
-/** Asserts that every write refuses these values of `member`, each with a place and a code. */
-export async function assertBounds(
-  service: Target,
-  member: 'tags' | 'tag_ids',
-  cases: readonly (readonly [value: unknown, pointer: string, code: string])[],
-): Promise<void> {
-  for (const [value, pointer, code] of cases) {
-    const record = { ...NOTE, [member]: value };
-    for (const [method, path, parts, prefix] of [
-      ['POST', '/notes', { json: record }, '#'],
-      ['POST', '/notes', lines(NOTE, record), '#/1'],
-      ['PUT', '/notes/1', { json: record }, '#'],
-      ['PATCH', '/notes/1', { json: { [member]: value } }, '#'],
-    ] as const) {
-      const { status, json } = await service.request(method, path, parts);
-      const [error] = json.errors;
-      const expected = [422, pointer.replace('#', prefix), code];
-      assert.deepEqual([status, error.pointer, error.code], expected, `${method} ${value}`);
-    }
-  }
-}

@@ -84,29 +84,16 @@ test('members: answers of all kinds are conditional', async (t) => {
     await service.request('POST', path, { json });
   await service.request('PUT', '/notes/1/tags/1');
   for (const path of TARGETS) {
-    const read = (name: string, value: string, method = 'GET') =>
-      service.request(method, path, { headers: { [name]: value } });
+    const read = (name: string, value: string) =>
+      service.request('GET', path, { headers: { [name]: value } });
     const { status, headers, bytes } = await service.request('GET', path);
     assert.equal(status, 200, path);
     const tag = String(headers.etag);
     assert.match(tag, LIST_TAG, path);
-    const head = await service.request('HEAD', path);
-    assert.deepEqual(
-      { ...head.headers, date: '', 'x-request-id': '' },
-      { ...headers, date: '', 'x-request-id': '' },
-    );
-    assert.equal(head.bytes.length, 0);
-    for (const method of ['GET', 'HEAD']) {
-      for (const known of [tag, `"a", W/${tag}`, '*']) {
-        const unchanged = await read('if-none-match', known, method);
-        assert.deepEqual([unchanged.status, unchanged.headers.etag], [304, tag], path);
-        assert.equal(unchanged.headers['cache-control'], 'private, no-cache');
-        assert.equal(unchanged.bytes.length, 0);
-      }
-      const refused = await read('if-match', `W/${tag}`, method);
-      assert.deepEqual([refused.status, refused.headers.etag], [412, tag], path);
-      assert.equal((await read('if-match', tag, method)).status, 200, path);
-    }
+    assert.equal((await read('if-none-match', `"a", W/${tag}`)).status, 304, path);
+    const refused = await read('if-match', `W/${tag}`);
+    assert.deepEqual([refused.status, refused.headers.etag], [412, tag], path);
+    assert.equal((await read('if-match', tag)).status, 200, path);
     assert.deepEqual((await read('if-none-match', '"00000000.1"')).bytes, bytes, path);
   }
   // A link is a change of the database, though not of a record.
