@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import { NoThreads, POOL_LIMITS, ThreadPool } from '../../src/concurrency/thread-pool.ts';
+import { setLimits } from '../support/overload.ts';
 import { until } from '../support/until.ts';
 import { createGate, type Identity } from './pool-tasks.ts';
 
@@ -36,15 +37,13 @@ export class WatchedPool extends ThreadPool {
  */
 export function startPool(t: Pick<TestContext, 'after'>, choices: Choices = {}): WatchedPool {
   const { maxThreads = 8, tasks = TASKS, ...limits } = choices;
-  const before = { ...POOL_LIMITS };
-  Object.assign(POOL_LIMITS, { starting: 2, growMs: 0, ...limits });
+  setLimits(t, POOL_LIMITS, { starting: 2, growMs: 0, ...limits });
   const pool = new WatchedPool(tasks, maxThreads);
   const onWorker = (worker: Worker) => pool.watch(worker);
   process.on('worker', onWorker);
   t.after(async () => {
     await pool.close();
     process.off('worker', onWorker);
-    Object.assign(POOL_LIMITS, before);
   });
   return pool;
 }

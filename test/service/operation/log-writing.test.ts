@@ -38,21 +38,15 @@ function fileTarget(test: TestContext) {
   return { target, lines };
 }
 
-/** A pipe whose two ends are open: a write never blocks, and it is full after PIPE_BYTES. */
-function pipeTarget(test: TestContext) {
+/**
+ * Writes numbered lines of a thousand characters to a pipe, four times what it holds, and one more
+ * when it is full. Its two ends are open, so that a write never blocks.
+ */
+async function writeMany(test: TestContext) {
   const path = join(temporaryFolder(test), 'pipe');
   execFileSync('mkfifo', [path]);
   const target = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   test.after(() => closeSync(target));
-  return { path, target };
-}
-
-/**
- * Writes numbered lines of a thousand characters to a pipe, four times what it holds, and one more
- * when it is full.
- */
-async function writeMany(test: TestContext) {
-  const { path, target } = pipeTarget(test);
   const log = new LineLog('info', { target });
   const last = (4 * PIPE_BYTES) / 1_024;
   for (let number = 0; number < last; number += 1) log.write('info', 'x'.repeat(1_000), { number });

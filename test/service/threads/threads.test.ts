@@ -5,12 +5,13 @@ import { type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { counter } from '../../../src/concurrency/counter.ts';
 import { Mutex } from '../../../src/concurrency/sync.ts';
-import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
+import { POOL_LIMITS, type ThreadPool } from '../../../src/concurrency/thread-pool.ts';
 import { HTTP_LIMITS } from '../../../src/http/limits.ts';
 import { startCommand, stop } from '../../support/command.ts';
 import { numbered, TAKEN } from '../../support/demonstration-requests.ts';
 import { parseExposition, sampleOf } from '../../support/exposition.ts';
 import { type Answer, request } from '../../support/http.ts';
+import { setLimits } from '../../support/overload.ts';
 import { openSocket, requestText } from '../../support/raw.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
@@ -40,11 +41,8 @@ function holdCounters(t: TestContext): () => void {
   };
 }
 
-async function threadCounts(
-  service: Service,
-): Promise<{ alive: number; idle: number; waiting: number }> {
-  const { text } = await service.request('GET', '/metrics');
-  const families = parseExposition(text);
+async function threadCounts(service: Service) {
+  const families = parseExposition((await service.request('GET', '/metrics')).text);
   return {
     alive: sampleOf(families, 'notes_threads_live'),
     idle: sampleOf(families, 'notes_threads_standby'),
@@ -52,18 +50,10 @@ async function threadCounts(
   };
 }
 
-type Counts = Awaited<ReturnType<typeof threadCounts>>;
-
-function limit(t: TestContext, limits: Partial<typeof POOL_LIMITS>): void {
-  const before = { ...POOL_LIMITS };
-  Object.assign(POOL_LIMITS, limits);
-  t.after(() => void Object.assign(POOL_LIMITS, before));
-}
-
 /** Starts a service with two threads at most. */
 function startSmall(t: TestContext, limits: Partial<typeof POOL_LIMITS> = {}): Promise<Service> {
   // A busy machine starts threads slowly.
-  limit(t, { queueMs: 60_000, ...limits });
+  setLimits(t, POOL_LIMITS, { queueMs: 60_000, ...limits });
   return startService(t, { maxThreads: 2 });
 }
 
@@ -71,7 +61,7 @@ function count({ url }: Service): Promise<Answer> {
   return request(url, 'POST', '/counter/increment', { json: WIDE });
 }
 
-function reports(service: Service, counts: Counts): Promise<void> {
+function reports(service: Service, counts: ReturnType<ThreadPool['counts']>): Promise<void> {
   return until(async () => isDeepStrictEqual(await threadCounts(service), counts));
 }
 
@@ -114,7 +104,7 @@ test('threads: they stay after a demonstration, until none has come for a while'
   const service = await startSmall(t, { idleMs: 200 });
   await count(service);
   await reports(service, { alive: 0, idle: 0, waiting: 0 });
-  limit(t, { idleMs: 60_000 });
+  setLimits(t, POOL_LIMITS, { idleMs: 60_000 });
   await count(service);
   await reports(service, { alive: 2, idle: 2, waiting: 0 });
 });
