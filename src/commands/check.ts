@@ -75,7 +75,6 @@ async function findIndexFaults(source: Source): Promise<string[]> {
   const faults: string[] = [];
   for (const index of INDEXES)
     faults.push(...(await index.findFaults(source, MAX_FAULTS).catch(reportError)));
-  await source.read({ sql: 'ROLLBACK' }).catch(() => {});
   return faults;
 }
 

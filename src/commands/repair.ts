@@ -27,16 +27,11 @@ export async function repairFile(path: string): Promise<string[]> {
   }
 }
 
+/** If `work` fails, the end of the connection rolls back. */
 async function inTransaction({ read }: Source, work: () => Promise<void>): Promise<void> {
   await read({ sql: 'BEGIN IMMEDIATE' });
-  try {
-    await work();
-    await read({ sql: 'COMMIT' });
-  } catch (error) {
-    // This fails if SQLite has already rolled back.
-    await read({ sql: 'ROLLBACK' }).catch(() => {});
-    throw error;
-  }
+  await work();
+  await read({ sql: 'COMMIT' });
 }
 
 async function runAll({ read }: Source, statements: readonly string[]): Promise<void> {
