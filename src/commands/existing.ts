@@ -111,23 +111,22 @@ async function openUnchanging(path: string): Promise<OpenFile> {
   return { ...file, read };
 }
 
-/** Locks a file, unless it is damaged, until the returned function is called. */
-export async function lockToReplace(path: string): Promise<() => Promise<void>> {
+/** Locks a file, unless it is damaged, until the result is disposed of. */
+export async function lockToReplace(path: string): Promise<AsyncDisposable> {
   GUARD?.clear(path);
-  const connection = await openToWrite(path).catch((error) => {
-    throw unusable(path, error);
-  });
-  // This also ends the transaction.
-  const release = () => connection.close();
+  let connection: Connection | undefined;
   try {
+    connection = await openToWrite(path);
     // In WAL mode, a process that has opened the old file would create a log beside the new one.
     await connection.execute('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
     const [row] = await connection.run({ sql: 'PRAGMA journal_mode' });
     if (row?.journal_mode !== 'delete') throw new DatabaseUnusable('another process has opened it');
   } catch (error) {
-    if (['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(codeOf(error))) return release;
-    await release().catch(() => {});
-    throw unusable(path, error);
+    if (!['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(codeOf(error))) {
+      await connection?.close().catch(() => {});
+      throw unusable(path, error);
+    }
   }
-  return release;
+  // This also ends the transaction.
+  return { [Symbol.asyncDispose]: async () => connection?.close() };
 }

@@ -60,23 +60,19 @@ async function createFrom(copy: WholeFile, target: string): Promise<void> {
 async function replaceWith(copy: WholeFile, target: string): Promise<string> {
   const found = await stat(target).catch(() => undefined);
   if (!found?.isFile()) throw new DatabaseUnusable(`${target} is not a file`);
-  const release = await lockToReplace(target);
-  try {
-    const kept = freePath(target);
-    const publish = async (unfinished: string) => {
-      const logs = logsOf(target);
-      // First, because a kill must not separate the old file from its logs.
-      for (const log of logs) await link(log, `${kept}${log.slice(target.length)}`);
-      await link(target, kept);
-      // SQLite would apply them to the new file.
-      for (const log of logs) await rm(log);
-      await rename(unfinished, target);
-    };
-    await writeWhole(target, { ...copy, publish });
-    return kept;
-  } finally {
-    await release();
-  }
+  await using _lock = await lockToReplace(target);
+  const kept = freePath(target);
+  const publish = async (unfinished: string) => {
+    const logs = logsOf(target);
+    // First, because a kill must not separate the old file from its logs.
+    for (const log of logs) await link(log, `${kept}${log.slice(target.length)}`);
+    await link(target, kept);
+    // SQLite would apply them to the new file.
+    for (const log of logs) await rm(log);
+    await rename(unfinished, target);
+  };
+  await writeWhole(target, { ...copy, publish });
+  return kept;
 }
 
 async function writeCopy(backup: string, path: string, onProgress: OnProgress): Promise<void> {

@@ -117,7 +117,7 @@ test('restore: a service started meanwhile refuses the replaced file', {
   skip: existsSync('/proc/self/fd') ? false : 'it looks into /proc',
 }, async (t) => {
   const [other, db] = [await backupOf(t, 10), await filledFile(t, 1)];
-  const release = await lockToReplace(db);
+  const lock = await lockToReplace(db);
   const command = startCommand(t, ['--port', '0', '--db', db]);
   const files = `/proc/${command.process.pid}/fd`;
   const { ino } = statSync(db);
@@ -129,7 +129,7 @@ test('restore: a service started meanwhile refuses the replaced file', {
   });
   renameSync(db, `${db}.kept`);
   renameSync(other, db);
-  await release();
+  await lock[Symbol.asyncDispose]();
   assertRefused(await command.ended, 1, /cannot open the database/);
   assert.deepEqual(readdirSync(dirname(db)), ['notes.db', 'notes.db.kept']);
 });
