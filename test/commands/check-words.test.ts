@@ -107,6 +107,7 @@ test('check: the service has yet to index changes, or all records', async (t) =>
 });
 
 test('check: an index of which a part has been built again', async (t) => {
+  setIndexTimes(t, { maxWaitMs: 60_000 });
   const path = newFile(t);
   copyFileSync(filled, path);
   const database = await openDatabase(t, path);
