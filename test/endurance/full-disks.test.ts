@@ -1,14 +1,14 @@
 // Real rqlite nodes whose disk is full for a while: such a node misses writes that the others carry
 // out. The service answers nothing from it, and loses no acknowledged note.
 import assert from 'node:assert/strict';
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { allItems } from '../support/collections.ts';
 import { makeLeader, needsRqlited, startCluster } from '../support/rqlite-nodes.ts';
 import { type Service, startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
-import { NO_MOUNT, smallDisk } from '../support/small-disk.ts';
+import { fill, NO_MOUNT, smallDisk } from '../support/small-disk.ts';
 import { assertSound, nodeFaults } from '../support/stored-data.ts';
 import { until } from '../support/until.ts';
 
@@ -31,25 +31,6 @@ const WAYS = {
 const DISK_MIB = 64;
 
 const BODY = 'b'.repeat(2_000);
-
-/** Fills a disk until `left` bytes are left; returns a function that makes room again. */
-function fill(folder: string, left: number): () => void {
-  const names = ['spare', 'large', 'small'].map((name) => join(folder, name));
-  const sizes = [left, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (const [place, name] of names.entries()) {
-    const file = openSync(name, 'w');
-    const chunk = Buffer.alloc(place === 1 ? 65_536 : 4_096);
-    try {
-      for (let size = 0; size < (sizes[place] ?? 0); size += chunk.length) writeSync(file, chunk);
-    } catch (error) {
-      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
-    }
-    closeSync(file);
-  }
-  const remove = (name: string) => rmSync(name);
-  names.splice(0, 1).forEach(remove);
-  return () => names.forEach(remove);
-}
 
 /** Notes that were sent with a key, and the paths of those that were acknowledged. */
 class Ledger {
@@ -115,9 +96,9 @@ async function fillAndFree(t: TestContext, way: keyof typeof WAYS, role: 'Leader
   const ledger = new Ledger();
   await makeLeader(cluster, role === 'Leader' ? third : first);
   await ledger.write(services, 30);
-  const free = fill(disk, left);
+  const filled = fill(disk, left);
   await ledger.write(services, 30);
-  free();
+  rmSync(filled);
   await ledger.write(services, 30);
   const acknowledged = ledger.paths.size;
 
@@ -177,9 +158,9 @@ test('full disks: two nodes have the snapshot of one that missed writes', {
   const ledger = new Ledger();
   await makeLeader(cluster, first);
   await ledger.write([service], 10);
-  const free = fill(disk, 0);
+  const filled = fill(disk);
   await ledger.write([service], 10);
-  free();
+  rmSync(filled);
   await ledger.write([service], 100);
   await ledger.insist(service);
   // Its snapshot must contain what it has missed.

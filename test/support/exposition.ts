@@ -20,33 +20,24 @@ const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\["\\n])*)"(?:,|$)/y;
 
 /** Asserts that `text` is well-formed and returns its metrics by name. */
 export function parseExposition(text: string): Map<string, Family> {
-  assert.match(text, /\n$/);
+  assert.match(text, /^# HELP .*\n$/s);
   const families = new Map<string, Family>();
-  let family: (Family & { samples: Sample[] }) | undefined;
-  let name = '';
-  for (const line of text.split('\n').filter((each) => each !== '')) {
-    const [, word, named = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.+)$/.exec(line) ?? [];
-    if (word === 'HELP') {
-      assert.ok(!families.has(named), `${named} is declared twice`);
-      family = { type: '', help: rest, samples: [] };
-      name = named;
-    } else if (word === 'TYPE') {
-      assert.ok(family && named === name && family.samples.length === 0, line);
-      family = { ...family, type: rest };
-      families.set(name, family);
-    } else {
-      const sample = parseSample(line);
-      const suffix = family?.type === 'histogram' ? '_(?:bucket|sum|count)' : '';
-      assert.match(sample.name, new RegExp(`^${name}${suffix}$`));
-      family?.samples.push(sample);
-    }
-  }
-  for (const [each, { type, samples }] of families) {
+  for (const part of text.split(/^# HELP /m).slice(1)) {
+    const [, name = '', help = '', type = '', lines = ''] =
+      /^(\S+) (.+)\n# TYPE \1 (\w+)\n(.*)$/s.exec(part) ?? assert.fail(part);
+    assert.ok(!families.has(name), `${name} is declared twice`);
+    const samples = lines
+      .split('\n')
+      .filter((line) => line !== '')
+      .map(parseSample);
+    const suffix = type === 'histogram' ? '_(?:bucket|sum|count)' : '';
+    for (const sample of samples) assert.match(sample.name, new RegExp(`^${name}${suffix}$`));
     const series = samples.map((sample) =>
       JSON.stringify([sample.name, Object.entries(sample.labels).sort()]),
     );
-    assert.equal(new Set(series).size, series.length, `${each} repeats a series`);
-    if (type === 'histogram') assertHistogram(each, samples);
+    assert.equal(new Set(series).size, series.length, `${name} repeats a series`);
+    if (type === 'histogram') assertHistogram(name, samples);
+    families.set(name, { type, help, samples });
   }
   return families;
 }

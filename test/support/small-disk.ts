@@ -1,6 +1,6 @@
 // A small file system, which a test can fill.
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, rmdirSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -21,12 +21,14 @@ export function smallDisk(test: Pick<TestContext, 'after'>, mib = 2): string | u
   return mounted ? folder : undefined;
 }
 
-/** Fills the disk with a file; returns its path. */
-export function fill(disk: string): string {
-  const file = join(disk, 'fill');
+/** Fills the disk with a file until `left` bytes are left; returns its path. */
+export function fill(disk: string, left = 0): string {
+  const [file, spare] = [join(disk, 'fill'), join(disk, 'spare')];
+  writeFileSync(spare, Buffer.alloc(left));
   try {
     for (;;) appendFileSync(file, Buffer.alloc(4_096));
   } catch {
+    rmSync(spare);
     return file;
   }
 }
