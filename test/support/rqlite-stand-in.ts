@@ -2,7 +2,12 @@
 // leader, and they have the answers, quirks and failures of rqlited 8.43.4.
 import EventEmitter, { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -119,9 +124,11 @@ export async function startStandIn(
   async function answer(node: number, message: IncomingMessage, response: ServerResponse) {
     const { pathname, searchParams, search } = new URL(message.url ?? '', origins[node]);
     response.setHeader('x-rqlite-version', 'v8.43.4');
+    const end = (status: number, text = '', headers: OutgoingHttpHeaders = {}) =>
+      void response.writeHead(status, headers).end(text);
     if (silent.has(node)) return;
     if (pathname === '/readyz') {
-      response.end();
+      end(200);
       pings.emit('ping');
       return;
     }
@@ -129,41 +136,24 @@ export async function startStandIn(
     const body = await textOf(message);
     if (pathname === '/leader') {
       if (standIn.mayReplaceLeader) standIn.elect((node + 1) % count);
-      response.writeHead(standIn.mayReplaceLeader ? 200 : 401).end();
-      return;
+      return end(standIn.mayReplaceLeader ? 200 : 401);
     }
-    if (credentials && message.headers.authorization !== basic(credentials)) {
-      response.writeHead(401).end();
-      return;
-    }
+    if (credentials && message.headers.authorization !== basic(credentials)) return end(401);
     // Reads of one node have no faults, and are not counted.
     const isLocal = searchParams.get('level') === 'none';
     if (!isLocal) standIn.requests[kind] += 1;
     const fault = isLocal ? undefined : nextFault(kind);
     if (fault === 'hangs') return;
-    if (fault === 'forbidden') {
-      response.writeHead(401).end();
-      return;
-    }
-    if (fault === 'refused') {
-      message.socket.destroy();
-      return;
-    }
-    if (!isLocal && (leader === undefined || fault === 'no leader')) {
-      response.writeHead(500).end('leader not found');
-      return;
-    }
-    if (!isLocal && leader !== undefined && leader !== node) {
-      response.writeHead(301, { location: `${origins[leader]}${pathname}${search}` }).end();
-      return;
-    }
+    if (fault === 'forbidden') return end(401);
+    if (fault === 'refused') return void message.socket.destroy();
+    if (!isLocal && (leader === undefined || fault === 'no leader'))
+      return end(500, 'leader not found');
+    if (!isLocal && leader !== undefined && leader !== node)
+      return end(301, '', { location: `${origins[leader]}${pathname}${search}` });
     const failed = (error: string) => response.end(JSON.stringify({ results: [], error }));
     if (fault === 'not leader') return void failed('not leader');
     if (fault === 'leadership lost, not done') return void failed(LOST);
-    if (kind === 'backup') {
-      response.end(await engines[node]?.backup(fault === 'stale'));
-      return;
-    }
+    if (kind === 'backup') return void response.end(await engines[node]?.backup(fault === 'stale'));
     const steps: Step[] = JSON.parse(body);
     standIn.parameters.push(...steps.flatMap(([, ...parameters]) => parameters));
     if (kind === 'query') standIn.levels.push(searchParams.get('level') ?? '');
