@@ -196,20 +196,18 @@ test('trash: pages of large notes are whole', async (t) => {
 
 test('trash: what is erased is gone, with its comments and versions', async (t) => {
   const { json, status, items } = await start(t);
-  for (let id = 1; id <= 40; id += 1) {
+  for (let id = 1; id <= 4; id += 1) {
     await json('POST', '/notes', { title: `${id}`, body: 'b' });
     await json('PATCH', `/notes/${id}`, { body: 'c' });
     await json('POST', `/notes/${id}/comments`, { body: 'd' });
     if (id > 1) await json('DELETE', `/notes/${id}`);
   }
   assert.equal(await status('DELETE', '/trash/2'), 204);
-  for (const request of [
-    ['DELETE', '/trash/2'],
-    ['POST', '/trash/2/restore'],
-    ['GET', '/trash/2'],
-  ])
-    assert.equal(await status(String(request[0]), String(request[1])), 404, request.join(' '));
-  assert.equal((await items('/trash?limit=100')).length, 38);
+  for (const request of ['DELETE /trash/2', 'POST /trash/2/restore', 'GET /trash/2']) {
+    const [method = '', path = ''] = request.split(' ');
+    assert.equal(await status(method, path), 404, request);
+  }
+  assert.equal((await items('/trash')).length, 2);
   assert.equal(await status('DELETE', '/trash'), 204);
   assert.deepEqual(await items('/trash'), []);
   assert.equal(await status('DELETE', '/trash'), 204);
@@ -264,45 +262,40 @@ test('versions: an earlier text is listed, read and restored', async (t) => {
 
 test('conditions: reads and erasures obey the tag of the note', async (t) => {
   const { json, items } = await start(t);
-  const note = { title: 'a', body: 'b' };
   for (const id of [1, 2]) {
-    await json('POST', '/notes', note);
+    await json('POST', '/notes', { title: 'a', body: 'b' });
     await json('PATCH', `/notes/${id}`, { body: 'c' });
   }
-  const { headers } = await json('GET', '/notes/1');
   await json('DELETE', '/notes/2');
   const [{ version }] = await items('/notes/1/versions');
-  const before = [await items('/notes/1/versions'), await items('/trash')];
-  const erasures = {
-    [`/notes/1/versions/${version}`]: '/notes/1/versions',
-    '/trash/2': '/trash/2',
-  };
-  for (const [path, erased] of Object.entries(erasures))
-    for (const accept of ['application/json', 'text/plain', 'text/markdown']) {
-      const send = async (method: string, sent: object, target = path) =>
-        json(method, target, undefined, { accept, ...sent });
-      const tag = String((await send('GET', {})).headers.etag);
+  const tagOf = async (path: string) => String((await json('GET', path)).headers.etag);
+  for (const accept of ['application/json', 'text/plain', 'text/markdown'])
+    for (const path of [`/notes/1/versions/${version}`, '/trash/2']) {
+      const read = (sent: object) => json('GET', path, undefined, { accept, ...sent });
+      const tag = (await read({})).headers.etag;
       for (const [status, sent] of [
         [304, { 'if-none-match': `"x", ${tag}` }],
         [412, { 'if-match': '"00000000-1"' }],
         [400, { 'if-none-match': 'x' }],
       ] as const)
-        assert.equal((await send('GET', sent)).status, status, `${path} ${accept}`);
-      const current = erased === path ? tag : String(headers.etag);
-      for (const [status, sent] of [
-        [412, { 'if-match': '"00000000-1"' }],
-        [412, { 'if-match': `W/${current}` }],
-        [412, { 'if-none-match': current }],
-        [400, { 'if-match': 'x' }],
-      ] as const)
-        assert.equal((await send('DELETE', sent, erased)).status, status, erased);
-      const refused = await send('DELETE', { 'if-match': '"x"' }, erased);
-      assert.equal(refused.headers.etag, current.replace(/\.\w+"$/, '"'));
+        assert.equal((await read(sent)).status, status, `${path} ${accept}`);
     }
-  assert.deepEqual([await items('/notes/1/versions'), await items('/trash')], before);
-  for (const path of ['/notes/1/versions', '/trash/2']) {
-    const tag = path === '/trash/2' ? (await json('GET', path)).headers.etag : headers.etag;
-    assert.equal((await json('DELETE', path, undefined, { 'if-match': tag })).status, 204, path);
+  for (const [path, tag] of [
+    ['/notes/1/versions', await tagOf('/notes/1')],
+    ['/trash/2', await tagOf('/trash/2')],
+  ] as const) {
+    const erase = (sent: object) => json('DELETE', path, undefined, sent);
+    for (const sent of [
+      { 'if-match': '"x"' },
+      { 'if-match': `W/${tag}` },
+      { 'if-none-match': tag },
+    ]) {
+      const { status, headers } = await erase(sent);
+      assert.deepEqual([status, headers.etag], [412, tag], path);
+    }
+    assert.equal((await erase({ 'if-match': 'x' })).status, 400, path);
+    assert.equal((await items(path === '/trash/2' ? '/trash' : path)).length, 1);
+    assert.equal((await erase({ 'if-match': tag })).status, 204, path);
   }
   assert.deepEqual([await items('/notes/1/versions'), await items('/trash')], [[], []]);
 });
