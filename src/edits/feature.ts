@@ -13,8 +13,13 @@ import { notes } from '../resources/notes.ts';
 import { readKey } from '../retries/feature.ts';
 import { rewrite } from './rewrites.ts';
 
-/** The members of bodies: an append has the first, an edit the others. */
-type Texts = Readonly<Record<'text' | 'old_text' | 'new_text', string>>;
+/** The members of bodies: an append has `text`, an edit the others. */
+type Texts = {
+  readonly text: string;
+  readonly old_text?: string;
+  readonly new_text: string;
+};
+
 type AtId = Input<{ readonly note_id: number }, Texts>;
 
 /** The longest part that a text can repeat too often, in units of UTF-16. */
@@ -43,47 +48,33 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>
 
 /** The appends and the edits of notes; `operations` are those at other paths of the notes, too. */
 export function edits({ write }: Core) {
-  async function perform(
-    input: AtId,
-    path: string,
-    ...texts: [text: string, oldText?: string]
-  ): Promise<Reply> {
+  async function perform(input: AtId, path: string): Promise<Reply> {
     const { parameters, headers, call } = input;
+    const { old_text: oldText, new_text: newText, text = newText } = input.body;
+    if (oldText && REPETITIVE.test(oldText)) refuse('repetitive', call, 'old_text');
     const once = headers['idempotency-key'] === undefined ? undefined : readKey(input, path);
-    const note = await rewrite(write, parameters.note_id, writeCondition(headers), once, ...texts);
+    const condition = writeCondition(headers);
+    const note = await rewrite(write, parameters.note_id, condition, once, text, oldText);
     if (!note) throw notFound(notes.label, call.pathValues[0]);
     const { state, tag, known } = note;
     if (state === 'unmatched') throw preconditionFailed(tag, headers);
     const isOld = state === 'absent' || state === 'several';
-    refuse(state, call, texts.length === 1 ? 'text' : isOld ? 'old_text' : 'new_text');
+    refuse(state, call, oldText === undefined ? 'text' : isOld ? 'old_text' : 'new_text');
     const { refusal, headers: added = [] } = once?.settle({ fingerprint: known }) ?? {};
     if (refusal) throw refusal;
     if (note.isOther) throw new Problem('not-found', DELETED);
     return jsonReply(200, note.text, [...stateHeaders(tag), ...added]);
   }
 
-  const append = {
-    suffix: '/append',
-    perform: (input: AtId, path: string) => perform(input, path, input.body.text),
-    newNote({ parameters, body, call }: Input<{ readonly name: string }, Texts>) {
-      if (!/\S/.test(body.text)) refuse('blank', call, 'text');
-      return { title: parameters.name, body: body.text };
-    },
-  };
-  const edit = {
-    suffix: '/edit',
-    async perform(input: AtId, path: string) {
-      const { old_text: oldText, new_text: newText } = input.body;
-      if (REPETITIVE.test(oldText)) refuse('repetitive', input.call, 'old_text');
-      return perform(input, path, newText, oldText);
-    },
-  };
-  const shared = { method: 'POST', readBody } as const;
-  const operations = [append, edit].map((each) => ({ ...shared, ...each }));
+  const shared = { method: 'POST', readBody, perform } as const;
+  const operations = [
+    { ...shared, suffix: '/append', newNote },
+    { ...shared, suffix: '/edit' },
+  ];
   return {
     operations,
     routes: () =>
-      operations.map(({ method, suffix, perform }) => {
+      operations.map(({ method, suffix }) => {
         const answer = (input: AtId) =>
           perform(input, `/notes/${input.parameters.note_id}${suffix}`);
         return endpoint(method, `/notes/{note_id}${suffix}`, answer, readBody);
@@ -94,6 +85,12 @@ export function edits({ write }: Core) {
 /** Returns the members of a body; a text is one of them. */
 function readBody({ format, body }: Call): unknown {
   return isText(format) ? { text: body } : body;
+}
+
+/** Returns the note that an append creates. Throws 422. */
+function newNote({ parameters, body, call }: Input<{ readonly name: string }, Texts>) {
+  if (!/\S/.test(body.text)) refuse('blank', call, 'text');
+  return { title: parameters.name, body: body.text };
 }
 
 /** Throws 422 if `state` is a reason to refuse the text in `field`. */
