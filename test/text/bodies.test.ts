@@ -34,12 +34,8 @@ const OPERATIONS = [
 test('texts: every operation stores them, in any size and either type', async () => {
   const most = 'x'.repeat(maxLengthOf({ label: 'Comment' }, 'body'));
   for (const [method, path, membersOf] of OPERATIONS) {
-    const texts = [
-      'x',
-      'x\r\n\0\u2028𝒂 ',
-      most,
-      ...(path.includes('comments') ? [] : [most.repeat(9)]),
-    ];
+    const texts = ['x', 'x\r\n\0\u2028𝒂 ', most];
+    if (!path.includes('comments')) texts.push(most.repeat(9));
     for (const type of [...TYPES, 'Text/Plain; charset="UTF-8"'])
       for (const text of texts) {
         const { status, json, headers } = await service.request(method, path, asText(text, type));
