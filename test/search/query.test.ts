@@ -30,27 +30,6 @@ test('search: query: each word can be the beginning of one', () => {
   assert.deepEqual(open, parseQuery('a* "b c"* d* -e* 東京', QUERY_BOUNDS));
 });
 
-const TERMS_FAULT = 'must contain at most 100 words in phrases and pairs of characters; shorten it';
-const PREFIXES_FAULT = 'must contain at most 8 words that end with "*" or a single character';
-
-const FAULTS: readonly (readonly [string, string])[] = [
-  ['', 'must contain at least one word'],
-  ['  \u3000\u0085', 'must contain at least one word'],
-  ['"" - * "!" -"."', 'must contain at least one word'],
-  ['-a -"b c"', 'must contain at least one word without "-"'],
-  ['a '.repeat(33), 'must contain at most 32 words'],
-  [`a ${'-b '.repeat(32)}`, 'must contain at most 32 words'],
-  ['あ'.repeat(102), TERMS_FAULT],
-  [`"${'a '.repeat(99)}" -ああ い`, TERMS_FAULT],
-  ['a* "b c"* -d* -東 2024年 5月 3日 10時 1分', PREFIXES_FAULT],
-];
-
-for (const [query, fault] of FAULTS) {
-  test(`search: query: ${JSON.stringify(query.slice(0, 20))} ${fault}`, () => {
-    assert.deepEqual(parseQuery(query, QUERY_BOUNDS), { fault });
-  });
-}
-
 test('search: query: punctuation and phrases count as the words that they are', () => {
   assert.ok(
     'match' in

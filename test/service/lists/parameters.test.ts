@@ -22,6 +22,10 @@ const INTEGER = ['type', 'must be an integer'] as const;
 const ONE_POSITION = (other: string) => ['oneOf', `must not be combined with ${other}`] as const;
 const BY_RANK = 'must not be combined with the order rank, which q implies';
 
+const search = (text: string) => `q=${encodeURIComponent(text)}`;
+const TERMS = 'must contain at most 100 words in phrases and pairs of characters; shorten it';
+const PREFIXES = 'must contain at most 8 words that end with "*" or a single character';
+
 const KEYS: readonly Refused[] = ['after', 'before'].flatMap((key): Refused[] => [
   [`${key}=-1`, key, 'minimum', 'must be at least 0'],
   [`${key}=9007199254740991`, key, 'maximum', 'must be at most 9007199254740990'],
@@ -87,7 +91,13 @@ const ON_NOTES: readonly Refused[] = [
   [`q=${'w+'.repeat(33)}`, 'q', 'words', 'must contain at most 32 words'],
   ['q=%20', 'q', 'words', 'must contain at least one word'],
   ['q=%22%27%2A', 'q', 'words', 'must contain at least one word'],
-  ['q=-a', 'q', 'words', 'must contain at least one word without "-"'],
+  [search(' \u3000\u0085'), 'q', 'words', 'must contain at least one word'],
+  [search('"" - * "!" -"."'), 'q', 'words', 'must contain at least one word'],
+  [search('-a -"b c"'), 'q', 'words', 'must contain at least one word without "-"'],
+  [search(`a ${'-b '.repeat(32)}`), 'q', 'words', 'must contain at most 32 words'],
+  [search('あ'.repeat(102)), 'q', 'words', TERMS],
+  [search(`"${'a '.repeat(99)}" -ああ い`), 'q', 'words', TERMS],
+  [search('a* "b c"* -d* -東 2024年 5月 3日 10時 1分'), 'q', 'words', PREFIXES],
 ];
 
 test('list parameters: beyond the bounds is 422', async () => {
