@@ -13,18 +13,6 @@ function matchOf(query: string): string {
   return parsed.match;
 }
 
-test('search: query: words may be in the title and in the body', async () => {
-  const notes: Note[] = [
-    ['milk', 'and eggs'],
-    ['milk and', 'eggs'],
-  ];
-  const found = await findIn(
-    notes,
-    ['milk eggs', 'milk "and eggs"', 'eggs -"milk and"'].map(matchOf),
-  );
-  assert.deepEqual(found, [[0, 1], [0], [0]]);
-});
-
 test('search: query: each word can be the beginning of one', () => {
   const open = parseQuery('a "b c" d* -e 東京', QUERY_BOUNDS, true);
   assert.deepEqual(open, parseQuery('a* "b c"* d* -e* 東京', QUERY_BOUNDS));
