@@ -9,13 +9,14 @@ import { parseTime, timeSql } from '../time.ts';
 /** The parts of the lists of a resource, by names. */
 export type ListParts = ReturnType<typeof partsOf>;
 
+/** Returns an order and its reverse. */
+const bothWays = (name: string, order: Order): Readonly<Record<string, Order>> => ({
+  [name]: order,
+  [`-${name}`]: { ...order, isFalling: true },
+});
+
 /** The orders of all lists; `updated` is the order of the last changes. */
-const ORDERS: Readonly<Record<string, Order>> = {
-  id: { key: 'id' },
-  '-id': { key: 'id', isFalling: true },
-  updated: { key: 'number' },
-  '-updated': { key: 'number', isFalling: true },
-};
+const ORDERS = { ...bothWays('id', { key: 'id' }), ...bothWays('updated', { key: 'number' }) };
 
 /** Beyond all times that can be written in RFC 3339. */
 const MAX_TIME_MS = 8.64e15;
@@ -67,10 +68,8 @@ export function madeIn({ made }: ListParts, include: readonly string[]) {
 }
 
 function sortedBy({ orders = {} }: Resource): Readonly<Record<string, Order>> {
-  const both = Object.entries(orders).map(([name, score]) => ({
-    [name]: { score, readsRecord: true },
-    [`-${name}`]: { score, readsRecord: true, isFalling: true },
-  }));
+  const scored = Object.entries(orders);
+  const both = scored.map(([name, score]) => bothWays(name, { score, readsRecord: true }));
   return Object.assign({}, ...both);
 }
 
