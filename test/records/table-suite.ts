@@ -225,28 +225,24 @@ export function testTables(engine: Engine): void {
     assert.equal((await large)?.total, 1);
   });
 
-  test('pages: read from an index, deep ones from their block on', async (t) => {
+  test('pages: those of an owner are read from an index, deep ones from their block', async (t) => {
     const { heard, notes, comments } = await startTables(t, engine);
     await notes.create(['a', 'b']);
-    const deep = 1_000_000;
     for (const [call, source] of [
-      [() => notes.page(20, 0), 'SCAN notes'],
-      [() => notes.page(20, deep), 'SEARCH notes USING INTEGER PRIMARY KEY (rowid>?)'],
       [() => comments.page(20, 0, 1), 'SEARCH comments USING INDEX comments_of_note (note_id=?)'],
       [
-        () => comments.page(20, deep, 1),
+        () => comments.page(20, 1_000_000, 1),
         'SEARCH comments USING INDEX comments_of_note (note_id=? AND rowid>?)',
       ],
     ] as const) {
       const plan = await planOf(heard, call);
-      const routine = plan.find(({ detail }) => /^CO-ROUTINE (notes|comments)$/.test(detail));
+      const routine = plan.find(({ detail }) => detail === 'CO-ROUTINE comments');
       const steps = plan.filter(({ parent }) => parent === routine?.id).map(({ detail }) => detail);
       assert.deepEqual(
         steps.filter((step) => !step.startsWith('SCALAR SUBQUERY')),
         [source],
       );
-      const walksBlocksOfAll = plan.some(({ detail }) => detail.startsWith('SCAN comment_blocks'));
-      assert.equal(walksBlocksOfAll, false);
+      assert.ok(!plan.some(({ detail }) => detail.startsWith('SCAN comment_blocks')));
     }
   });
 }

@@ -1,8 +1,6 @@
 // The embedded engine on real files: the settings of its connections, the effects of failures, and
 // what reads see.
 import assert from 'node:assert/strict';
-import { copyFileSync, readdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import sqlite3 from 'sqlite3';
 import { GUARD } from '../../src/open.ts';
@@ -16,7 +14,6 @@ import {
 import { openSqlite, SLOW_READ } from '../../src/storage/sqlite/engine.ts';
 import {
   change,
-  FILES_IN_USE,
   newFile,
   openDatabase,
   openOther,
@@ -35,9 +32,7 @@ async function countOf(database: Database): Promise<unknown> {
   return row?.count;
 }
 
-/**
- * Sends the query to both readers: while one is busy with the first, the other takes the second.
- */
+/** Sends the query to both readers: while one is busy with it, the other takes the second. */
 function bothReaders(database: Database, sql: string): Promise<(readonly Row[])[]> {
   return Promise.all([rows(database, sql), rows(database, sql)]);
 }
@@ -145,7 +140,6 @@ test('sqlite: a connection keeps the latest prepared statements', async (t) => {
 /** Failures in the middle of a transaction. `unavailable`: another try may succeed. */
 const FAILURES = [
   { name: 'a constraint', sql: 'INSERT INTO tags (id, name) VALUES (1, NULL)', unavailable: false },
-  { name: 'SQL that is not understood', sql: 'INSERT INTO nowhere VALUES (1)', unavailable: false },
   {
     name: 'a full disk',
     // No more pages than now.
@@ -210,19 +204,6 @@ for (const path of [undefined, ':memory:']) {
     );
   });
 }
-
-test('sqlite: a closed database is one file', async (t) => {
-  const path = newFile(t);
-  const database = await openDatabase(t, path);
-  await change(database, ADD);
-  assert.deepEqual(readdirSync(dirname(path)).sort(), FILES_IN_USE);
-  await database.close();
-  assert.deepEqual(readdirSync(dirname(path)), ['notes.db']);
-
-  const copy = newFile(t);
-  copyFileSync(path, copy);
-  assert.equal(await countOf(await openDatabase(t, copy)), 1);
-});
 
 /** Opens a database whose writer does not wait for locks, and another program on its file. */
 async function openContended(test: TestContext) {
