@@ -55,18 +55,10 @@ export interface Siblings extends SharedGuards {
 }
 
 /** The service while it runs. */
-export interface App {
-  /** Its URL, or `unix:` and the path of its socket. */
-  readonly address: string;
-  readonly keyCount: number;
-  /** Reloads the key file, or uses `entries`; resolves with the number of keys. */
-  reloadKeys(entries?: readonly KeyEntry[]): Promise<number>;
-  /** Finishes requests in flight (within a time limit), then closes connections and database. */
-  close(): Promise<void>;
-}
+export type App = Awaited<ReturnType<typeof startApp>>;
 
 /** Starts the service; `siblings` are its other processes. If it rejects, nothing stays open. */
-export async function startApp(options: Options, log: Log, siblings: Siblings = {}): Promise<App> {
+export async function startApp(options: Options, log: Log, siblings: Siblings = {}) {
   const guarded = await guards({ ...options, loopback: isLocal(options) }, siblings);
   const features: Feature[] = [
     // Before the database, so that a broken installation creates none.
@@ -91,6 +83,7 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
   addFeatures(features, { database, isStopping: () => isStopping }, kept);
   const serving = serve(features, options, guarded);
 
+  /** Finishes requests in flight (within a time limit), then closes connections and database. */
   async function close(): Promise<void> {
     isStopping = true;
     // First, because the server waits for all answers, and streams do not end by themselves.
@@ -107,11 +100,13 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
     throw error;
   });
   return {
+    /** Its URL, or `unix:` and the path of its socket. */
     address,
     get keyCount() {
       return guarded.keyLabels().length;
     },
-    async reloadKeys(entries) {
+    /** Reloads the key file, or uses `entries`; resolves with the number of keys. */
+    async reloadKeys(entries?: readonly KeyEntry[]) {
       const count = await guarded.reloadKeys(entries);
       for (const { onKeysChanged } of features) onKeysChanged?.();
       return count;
