@@ -32,18 +32,10 @@ export async function migrate(database: Database, steps: readonly string[] = STE
 }
 
 /** What a database contains. */
-export interface StoredSchema {
-  readonly version: number;
-  readonly names: ReadonlySet<string>;
-  /** Whether it holds a part of an import. */
-  readonly isUnfinished: boolean;
-}
+export type StoredSchema = Awaited<ReturnType<typeof storedSchema>>;
 
 /** Rejects for a newer schema, another program, and a development version. */
-export async function storedSchema(
-  read: Database['read'],
-  known = SCHEMA_VERSION,
-): Promise<StoredSchema> {
+export async function storedSchema(read: Database['read'], known = SCHEMA_VERSION) {
   const found = await read({
     sql: `SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
   });
@@ -63,6 +55,7 @@ export async function storedSchema(
       `it has version ${version}, made by a newer notes-server; this one knows ${known}. ` +
         'Start the newer one, or restore a backup from before it',
     );
+  // It holds a part of an import.
   return { version, names, isUnfinished: names.has(IMPORT_MARK) };
 }
 
