@@ -59,7 +59,7 @@ function hostOf({ url = '', headers }: IncomingMessage): string {
 
 /** Whether `origin` has this host and port; `URL` removes a default port. */
 function isHostOf(host: string, origin: string): boolean {
-  if (host === '' || !/^https?:/.test(origin) || !URL.canParse(origin)) return false;
+  if (!/^https?:/.test(origin) || !URL.canParse(origin)) return false;
   const { protocol, host: expected } = new URL(origin);
   const own = `${protocol}//${host}`;
   return URL.canParse(own) && new URL(own).host === expected;
