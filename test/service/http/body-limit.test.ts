@@ -61,6 +61,15 @@ test('body limit: a mebibyte by default', async () => {
   assert.deepEqual([await statusOf(1_048_576), await statusOf(1_048_577)], [201, 413]);
 });
 
+test('body limit: thousands of chunks of one byte that arrive later are joined', async () => {
+  const headers = ['transfer-encoding: chunked', 'expect: 100-continue'];
+  const { socket, answer } = await converse(service, requestText('POST /notes', headers));
+  assert.equal((await answer()).status, 100);
+  socket.write(`${[...NOTE.padEnd(20_000)].map(chunk).join('')}0\r\n\r\n`);
+  assert.equal((await answer()).status, 201);
+  socket.destroy();
+});
+
 test('body limit: a declared length is refused before media type and body', async () => {
   const writes = ['POST /notes', 'PUT /notes/1', 'DELETE /notes/1', 'POST /counter/increment'];
   const headers = ['content-type: text/xml', 'content-encoding: gzip', 'content-length: 1001'];
