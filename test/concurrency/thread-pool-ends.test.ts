@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { POOL_LIMITS } from '../../src/concurrency/thread-pool.ts';
 import { until } from '../support/until.ts';
 import { type Clock, stopTime } from './clock.ts';
@@ -11,7 +12,6 @@ import { createGate } from './pool-tasks.ts';
 import {
   assertUnavailable,
   enqueue,
-  type Held,
   hold,
   identities,
   startPool,
@@ -31,8 +31,8 @@ interface State {
   readonly idle: 0 | 1;
   /** Makes a request and brings it into the state. */
   readonly arrange: (pool: WatchedPool, signal: AbortSignal, clock: Clock) => Promise<Request>;
-  /** How the request ends when it is aborted, and when the pool shuts down and is closed. */
-  readonly ends: { readonly abort: End; readonly shutDown?: End; readonly close: End };
+  /** How the request ends when the pool shuts down and is closed. */
+  readonly ends: { readonly shutDown?: End; readonly close: End };
 }
 
 interface Request {
@@ -40,63 +40,46 @@ interface Request {
   readonly finish?: () => void;
 }
 
-/** Starts a second thread, which is idle afterwards. */
-async function serveOne(pool: WatchedPool, clock: Clock, signal?: AbortSignal): Promise<void> {
-  const answer = identities(pool, 1, signal);
-  clock.tick(LIMITS.growMs);
-  await answer;
-}
-
-/** Makes a request that waits for threads, and lets them start. */
-function enqueueLate(pool: WatchedPool, size: number, signal: AbortSignal, clock: Clock): Held {
-  const request = enqueue(pool, size, signal);
-  clock.tick(LIMITS.growMs);
-  return request;
-}
-
 const STATES: readonly State[] = [
   {
     name: 'its threads start',
     idle: 1,
-    arrange: async (pool, signal, clock) => enqueueLate(pool, 1, signal, clock),
-    ends: { abort: 'aborted', shutDown: 'refused', close: 'refused' },
+    async arrange(pool, signal, clock) {
+      const request = enqueue(pool, 1, signal);
+      clock.tick(LIMITS.growMs);
+      return request;
+    },
+    ends: { shutDown: 'refused', close: 'refused' },
   },
   {
     name: 'it waits for threads',
     idle: 0,
     arrange: async (pool, signal) => enqueue(pool, LIMITS.maxThreads, signal),
-    ends: { abort: 'aborted', shutDown: 'refused', close: 'refused' },
+    ends: { shutDown: 'refused', close: 'refused' },
   },
   {
     name: 'it is at work',
     idle: 0,
     async arrange(pool, signal, clock) {
-      await serveOne(pool, clock);
-      return hold(pool, 1, signal);
+      const request = enqueue(pool, 1, signal);
+      clock.tick(LIMITS.growMs);
+      await until(() => request.gate.arrived() === 1);
+      return request;
     },
-    ends: { abort: 'aborted', shutDown: 'served', close: 'killed' },
+    ends: { shutDown: 'served', close: 'killed' },
   },
   {
     name: 'it runs for ever',
     idle: 0,
     async arrange(pool, signal, clock) {
-      await serveOne(pool, clock);
       const input = { deed: 'run for ever', mates: 0, cells: createGate().cells };
       const answer = pool.run('fail', [input], signal);
       answer.catch(() => undefined);
+      clock.tick(LIMITS.growMs);
       await until(() => pool.counts().alive === 2 && pool.counts().waiting === 0);
       return { answer };
     },
-    ends: { abort: 'aborted', close: 'killed' },
-  },
-  {
-    name: 'it is done',
-    idle: 1,
-    async arrange(pool, signal, clock) {
-      await serveOne(pool, clock, signal);
-      return { answer: Promise.resolve() };
-    },
-    ends: { abort: 'served', shutDown: 'served', close: 'served' },
+    ends: { close: 'killed' },
   },
 ];
 
@@ -119,15 +102,15 @@ async function arrange(t: TestContext, state: State) {
 }
 
 for (const state of STATES) {
-  const { abort, shutDown, close } = state.ends;
-  const { idle } = state;
+  const { shutDown, close } = state.ends;
 
   test(`threads: a request is aborted while ${state.name}`, async (t) => {
     const { clock, pool, other, controller, request } = await arrange(t, state);
     controller.abort(GONE);
-    await assertEnds(request, abort, controller.signal);
+    await assertEnds(request, 'aborted', controller.signal);
     // Only a thread whose lease has ended early ends.
-    await until(() => pool.counts().alive === 1 + idle && pool.counts().idle === idle);
+    const left = { alive: 1 + state.idle, idle: state.idle, waiting: 0 };
+    await until(() => isDeepStrictEqual(pool.counts(), left));
     // Those of the other request, and nothing of this one.
     assert.deepEqual(clock.pending(), [POOL_LIMITS.jobMs, POOL_LIMITS.idleMs]);
     assert.equal((await other.finish()).length, 1);
