@@ -37,7 +37,7 @@ async function play(t: TestContext, db: string, moves: number): Promise<void> {
   await assertSound(db);
 }
 
-test('history: a long game of two processes', (t) => play(t, newFile(t), 2_000));
+test('history: a long game of two processes', (t) => play(t, newFile(t), 5_000));
 
 test('history: a game of two services on a cluster', { skip: needsRqlited }, async (t) => {
   await play(t, (await startCluster(t, 3)).db, 500);

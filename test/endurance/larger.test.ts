@@ -10,7 +10,6 @@ import { playLedger } from '../support/freshness-ledger.ts';
 import * as json from '../support/json-properties.ts';
 import { killRepeatedly } from '../support/kills.ts';
 import { playListGames } from '../support/list-games.ts';
-import { playRounds } from '../support/model.ts';
 import { checkFinds } from '../support/search-checks.ts';
 import { startService } from '../support/service.ts';
 import { stopUnderLoad } from '../support/stops.ts';
@@ -39,8 +38,6 @@ const TESTS: Readonly<Record<string, (t: TestContext) => unknown>> = {
   'durability: acknowledged writes survive ten kills': (t) => killRepeatedly(t, 10, [60, 240]),
   'records: sixty random databases exported and imported': (t) => checkRoundTrips(t, 60),
   'never stale: 10,000 commits of three writers': playLongLedger,
-  'model: 5,000 random operations, with restarts': (t) =>
-    playRounds(t, { seed, operations: 5_000, rounds: 5 }),
   'overload: 1,000 simultaneous clients are all answered': requestAtOnce,
   'foretold rows: 300 random batches of all kinds of writes': (t) => foretellWrites(t, 300),
   'foretold rows: 100 random batches of writes with links': (t) => foretellLinks(t, 100),

@@ -42,7 +42,7 @@ function requiredTexts({ fields }: Resource): string[] {
 }
 
 /** Returns a value for each required field that is no text. */
-export function samplesOf({ fields }: Resource): Record<string, FieldValue> {
+function samplesOf({ fields }: Resource): Record<string, FieldValue> {
   const sampled = Object.entries(fields).filter(
     ([, field]) => field.type !== 'text' && field.default === undefined,
   );
@@ -50,7 +50,7 @@ export function samplesOf({ fields }: Resource): Record<string, FieldValue> {
 }
 
 /** Returns the path of the list of a resource; `ownerId` is the id of the owner, if it has one. */
-export function listPath({ path }: Resource, ownerId?: number | string): string {
+function listPath({ path }: Resource, ownerId?: number | string): string {
   return path.replace(/\{\w+\}/, String(ownerId));
 }
 

@@ -1,5 +1,7 @@
-// Sends random deletions, restores, erasures and changes to a service and to a plain model of it.
+// Sends random changes, deletions, restores and erasures to a service and to a plain model of it:
+// under conditions, with keys and in lines, too.
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import type { Answer, RequestParts } from './http.ts';
 import { applyChange, assertSameRecords, type Records, readRecords } from './mirrored-records.ts';
@@ -13,8 +15,7 @@ export interface Opponent {
 
 interface Note {
   readonly id: number;
-  /** That of its tag. */
-  number: number;
+  etag: string;
   title: string;
   body: string;
   /** The JSON of its times. */
@@ -34,8 +35,15 @@ const UNKNOWN = 99_999;
 /** How many notes and tags there are at most. */
 const MAX = 15;
 
+const conditions = fc.record({
+  name: fc.constantFrom('if-match' as const, 'if-none-match' as const),
+  /** Which tag it names: any, that of the note, the same made weak, or that of no note. */
+  kind: fc.constantFrom('*' as const, 'current' as const, 'weak' as const, 'other' as const),
+});
+
 const draws = fc.record({
   move: fc.nat(),
+  condition: fc.option(conditions, { freq: 2 }),
   pick: fc.nat(),
   other: fc.nat(),
   title: fc.constantFrom(...WORDS),
@@ -48,7 +56,8 @@ type Draw = typeof draws extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** How frequent each move is. */
 const MOVES = {
-  ...{ create: 3, putNamed: 6, put: 1, patch: 2, tag: 6, untag: 1, createTag: 1, removeTag: 2 },
+  ...{ create: 2, createOnce: 4, putNamed: 6, read: 3, put: 2, patch: 3, tag: 6, untag: 1 },
+  ...{ createTag: 1, removeTag: 2 },
   ...{ comment: 2, removeComment: 1, remove: 6, restore: 7, erase: 1, eraseAll: 1 },
   ...{ eraseVersions: 1, revert: 1, age: 2 },
 };
@@ -86,12 +95,17 @@ export async function playHistory(
 
 class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> {
   /** How often what is rare has happened. */
-  readonly counts = { restored: 0, withoutName: 0, withFewerTags: 0, reverted: 0, erased: 0 };
+  readonly counts = {
+    ...{ restored: 0, withoutName: 0, withFewerTags: 0, reverted: 0, erased: 0 },
+    ...{ refused: 0, notModified: 0, replayed: 0, reused: 0 },
+  };
   readonly #opponent: Opponent;
   readonly #notes = new Map<number, Note>();
   /** The latest deletion first. */
   #trash: Note[] = [];
   readonly #tags = new Set<number>();
+  /** The creations with a key. */
+  readonly #created: { readonly parts: RequestParts; readonly answer: Answer }[] = [];
   #followed: Records = new Map();
   #cursor = '';
 
@@ -103,11 +117,42 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     this.#cursor = (await this.#request(200, 'GET', '/changes')).json.next;
   }
 
-  async #request(status: number, method: string, path: string, json?: object): Promise<Answer> {
-    const answer = await this.#opponent.request(method, path, json ? { json } : {});
-    const sent = `${method} ${path} ${JSON.stringify(json)}`;
+  #request(status: number, method: string, path: string, json?: object): Promise<Answer> {
+    return this.#send(status, method, path, json ? { json } : {});
+  }
+
+  async #send(status: number, method: string, path: string, parts: RequestParts): Promise<Answer> {
+    const answer = await this.#opponent.request(method, path, parts);
+    const sent = `${method} ${path} ${JSON.stringify(parts)}`;
     assert.equal(answer.status, status, `${sent}: ${answer.text}`);
     return answer;
+  }
+
+  /** Sends a request to a note under the drawn condition; resolves with its success, if any. */
+  async #sendTo(
+    note: Note | undefined,
+    { condition }: Draw,
+    [success, method, path]: readonly [status: number, method: string, path: string],
+    json?: object,
+  ): Promise<Answer | undefined> {
+    const parts = json ? { json } : {};
+    if (!note || !condition) {
+      const answer = await this.#send(note ? success : 404, method, path, parts);
+      return note && answer;
+    }
+    const { name, kind } = condition;
+    const { etag } = note;
+    const tag = { '*': '*', current: etag, weak: `W/${etag}`, other: '"00000000-1"' }[kind];
+    const isKnown = kind !== 'other' && (kind !== 'weak' || name === 'if-none-match');
+    const isRefused = isKnown === (name === 'if-none-match');
+    const isNotModified = isRefused && isKnown && method === 'GET';
+    const status = isNotModified ? 304 : isRefused ? 412 : success;
+    const answer = await this.#send(status, method, path, { ...parts, headers: { [name]: tag } });
+    this.counts.notModified += Number(isNotModified);
+    this.counts.refused += Number(status === 412);
+    if (!isRefused) return answer;
+    assert.equal(answer.headers.etag, etag);
+    return undefined;
   }
 
   /** The id of a note, mostly of one that exists, and the note. */
@@ -130,22 +175,67 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     const { title, body } = draw;
     const tags = [...this.#tags].filter((id) => (draw.other >> (id % 8)) & 1);
     const answer = await this.#request(201, 'POST', '/notes', { title, body, tag_ids: tags });
-    await this.#add(answer, draw, { name: null, tags });
+    await this.#add(answer.json.id, draw, { name: null, tags });
+    assert.equal(answer.headers.etag, this.#notes.get(answer.json.id)?.etag);
+  }
+
+  /** Creates one or two notes with a key, or sends the key of an earlier creation again. */
+  async createOnce(draw: Draw): Promise<void> {
+    if (this.#notes.size >= MAX) return this.remove(draw);
+    const { title, body, pick, other } = draw;
+    const lines = Array.from({ length: 1 + (other % 2) }, () => JSON.stringify({ title, body }));
+    const type = { 'content-type': lines.length > 1 ? 'application/x-ndjson' : 'application/json' };
+    const earlier = this.#created[other % this.#created.length];
+    if (earlier && pick % 3 === 0) {
+      const { status, text, headers } = await this.#send(201, 'POST', '/notes', earlier.parts);
+      const { status: first, text: sent, headers: before } = earlier.answer;
+      assert.deepEqual([status, text], [first, sent]);
+      assert.deepEqual([headers.etag, headers.location], [before.etag, before.location]);
+      assert.equal(headers['idempotent-replayed'], 'true');
+      this.counts.replayed += 1;
+      return;
+    }
+    if (earlier && pick % 3 === 1) {
+      const parts = { ...earlier.parts, body: `${earlier.parts.body}\n` };
+      const { json } = await this.#send(422, 'POST', '/notes', parts);
+      assert.match(json.type, /\/idempotency-key-reused$/);
+      this.counts.reused += 1;
+      return;
+    }
+    const parts = { body: lines.join('\n'), headers: { ...type, 'idempotency-key': randomUUID() } };
+    const answer = await this.#send(201, 'POST', '/notes', parts);
+    this.#created.push({ parts, answer });
+    const records: { id: number }[] = [answer.json].flat();
+    assert.deepEqual(
+      records,
+      lines.map((_, line) => ({ id: (records[0]?.id ?? 0) + line, title, body })),
+    );
+    for (const { id } of records) await this.#add(id, draw, { name: null, tags: [] });
   }
 
   async #add(
-    { headers, json: { id } }: Answer,
+    id: number,
     { title, body }: Draw,
     { name, tags }: { name: string | null; tags: number[] },
-  ) {
+  ): Promise<void> {
     this.#notes.set(id, {
-      ...{ id, title, body, name, number: numberOf(headers), tags: new Set(tags) },
-      ...{ times: await this.#timesOf(id), comments: new Map(), versions: [], isRecent: false },
+      ...{ id, title, body, name, tags: new Set(tags), ...(await this.#stateOf(id)) },
+      ...{ comments: new Map(), versions: [], isRecent: false },
     });
   }
 
-  async #timesOf(id: number): Promise<string> {
-    return (await this.#request(200, 'GET', `/notes/${id}?fields=id&include=times`)).text;
+  async #stateOf(id: number): Promise<Pick<Note, 'etag' | 'times'>> {
+    const path = `/notes/${id}?fields=id&include=times`;
+    const { text, headers } = await this.#request(200, 'GET', path);
+    return { etag: String(headers.etag), times: text };
+  }
+
+  async read(draw: Draw): Promise<void> {
+    const [id, note] = this.#target(draw);
+    const answer = await this.#sendTo(note, draw, [200, 'GET', `/notes/${id}`]);
+    if (!note || !answer) return;
+    assert.deepEqual(answer.json, { id, title: note.title, body: note.body });
+    assert.equal(answer.headers.etag, note.etag);
   }
 
   async putNamed(draw: Draw): Promise<void> {
@@ -155,25 +245,24 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     const text = { title, body };
     const answer = await this.#request(holder ? 200 : 201, 'PUT', `/named/${name}`, text);
     if (holder) await this.#changed(holder, draw, answer);
-    else await this.#add(answer, draw, { name, tags: [] });
+    else await this.#add(answer.json.id, draw, { name, tags: [] });
   }
 
   put = (draw: Draw) =>
-    this.#change(draw, 'PUT', '', { title: draw.title, body: draw.body }, () => draw);
+    this.#change(draw, 'PUT', { title: draw.title, body: draw.body }, () => draw);
 
   patch = (draw: Draw) =>
-    this.#change(draw, 'PATCH', '', { body: draw.body }, ({ title }) => ({ ...draw, title }));
+    this.#change(draw, 'PATCH', { body: draw.body }, ({ title }) => ({ ...draw, title }));
 
   async #change(
     draw: Draw,
     method: string,
-    suffix: string,
     json: object,
     textOf: (note: Note) => Pick<Note, 'title' | 'body'>,
   ): Promise<void> {
     const [id, note] = this.#target(draw);
-    const answer = await this.#request(note ? 200 : 404, method, `/notes/${id}${suffix}`, json);
-    if (note) await this.#changed(note, textOf(note), answer);
+    const answer = await this.#sendTo(note, draw, [200, method, `/notes/${id}`], json);
+    if (note && answer) await this.#changed(note, textOf(note), answer);
   }
 
   async #changed(
@@ -182,12 +271,15 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     { headers, json }: Answer,
   ): Promise<void> {
     if (!note.isRecent && (title !== note.title || body !== note.body)) {
-      note.versions.unshift({ version: note.number, title: note.title, body: note.body });
+      const { etag, title, body } = note;
+      note.versions.unshift({ version: numberOf(etag), title, body });
       note.isRecent = true;
     }
     assert.deepEqual(json, { id: note.id, title, body });
-    const times = await this.#timesOf(note.id);
-    Object.assign(note, { title, body, times, number: numberOf(headers) });
+    const state = await this.#stateOf(note.id);
+    assert.equal(headers.etag, state.etag);
+    assert.notEqual(state.etag, note.etag);
+    Object.assign(note, { title, body, ...state });
   }
 
   async tag(draw: Draw): Promise<void> {
@@ -235,8 +327,8 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
 
   async remove(draw: Draw): Promise<void> {
     const [id, note] = this.#target(draw);
-    await this.#request(note ? 204 : 404, 'DELETE', `/notes/${id}`);
-    if (!note) return;
+    const answer = await this.#sendTo(note, draw, [204, 'DELETE', `/notes/${id}`]);
+    if (!note || !answer) return;
     this.#notes.delete(id);
     this.#trash.unshift(note);
   }
@@ -256,13 +348,13 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     this.counts.restored += 1;
     this.counts.withoutName += Number(isTaken && note.name !== null);
     this.counts.withFewerTags += Number(tags.length < note.tags.size);
-    const number = numberOf(answer.headers);
-    assert.ok(number > note.number, 'the tag is new');
-    Object.assign(note, { number, tags: new Set(tags), name: isTaken ? null : note.name });
+    const etag = String(answer.headers.etag);
+    assert.ok(numberOf(etag) > numberOf(note.etag), 'the tag is new');
+    Object.assign(note, { etag, tags: new Set(tags), name: isTaken ? null : note.name });
     assert.deepEqual(answer.json, { id, title: note.title, body: note.body });
     assert.equal(answer.headers.location, `/notes/${id}`);
     this.#notes.set(id, note);
-    assert.equal(await this.#timesOf(id), note.times);
+    assert.equal((await this.#stateOf(id)).times, note.times);
   }
 
   async erase(draw: Draw): Promise<void> {
@@ -370,6 +462,6 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
   }
 }
 
-function numberOf(headers: Answer['headers']): number {
-  return Number(/-(\d+)"/.exec(String(headers.etag))?.[1]);
+function numberOf(etag: string): number {
+  return Number(/-(\d+)"/.exec(etag)?.[1]);
 }
