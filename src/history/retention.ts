@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Core } from '../feature.ts';
 import { TRASH } from './kept.ts';
-import { ERASE_DUE, NO_END } from './writes.ts';
+import { ERASURES, NO_END } from './writes.ts';
 
 /** The times of retention; tests change them. */
 export const RETENTION_TIMES = {
@@ -24,21 +24,24 @@ const DAY_MS = 86_400_000;
 
 type EraseCore = Pick<Core, 'database' | 'write' | 'isStopping'>;
 
-/** Erases the rows with keys up to `last` and times up to `time`. */
+/** Erases the rows that are not beyond a bound. */
 async function erase(
   { database, write, isStopping }: EraseCore,
-  kind: typeof ERASE_DUE.notes,
-  { last = NO_END, time = NO_END, pauseFactor = RETENTION_TIMES.pauseFactor },
+  kind: typeof ERASURES.trash,
+  bound: number,
+  pauseFactor = RETENTION_TIMES.pauseFactor,
 ): Promise<void> {
-  const find = { sql: kind.find, parameter: JSON.stringify([last, time]), isSlow: true };
-  for (;;) {
-    const [row] = await database.read(find);
+  for (let place = -NO_END; !isStopping(); ) {
+    const parameter = JSON.stringify([bound, place]);
+    const [row] = await database.read({ sql: kind.find, parameter });
     const keys: number[] = JSON.parse(String(row?.keys));
-    if (keys.length === 0) return;
+    const next = Number(row?.next ?? place);
+    if (keys.length === 0 && next === place) return;
+    place = next;
     for (let start = 0; start < keys.length; start += STEP_ROWS) {
       if (isStopping()) return;
       const startedMs = performance.now();
-      const rows = keys.slice(start, start + STEP_ROWS).map((key) => [key, time]);
+      const rows = keys.slice(start, start + STEP_ROWS).map((key) => [key, bound]);
       await write(kind, 0, { rows });
       const pauseMs = (performance.now() - startedMs) * pauseFactor;
       await wait(Math.min(pauseMs, RETENTION_TIMES.maxPauseMs));
@@ -50,7 +53,7 @@ async function erase(
 export async function emptyTrash(core: EraseCore): Promise<void> {
   const sql = `SELECT max(position) AS last FROM ${TRASH.table}`;
   const [row] = await core.database.read({ sql });
-  await erase(core, ERASE_DUE.notes, { last: Number(row?.last), pauseFactor: 1 });
+  await erase(core, ERASURES.trash, Number(row?.last), 1);
 }
 
 /** Erases what is due, now and every hour; the result ends this. With 0 days, all is due. */
@@ -64,8 +67,8 @@ export function startRetention(core: EraseCore, { days, places }: RetentionOptio
     if (!isMine) return;
     const nowMs = Math.min(Date.now(), performance.now() + leadMs);
     const time = days === 0 ? NO_END : nowMs - days * DAY_MS;
-    await erase(core, ERASE_DUE.notes, { time });
-    await erase(core, ERASE_DUE.versions, { time });
+    await erase(core, days === 0 ? ERASURES.trash : ERASURES.deletions, time);
+    await erase(core, ERASURES.versions, time);
   }
 
   // What fails is repeated in an hour.

@@ -54,31 +54,43 @@ export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH.table, TRASH.number
 /** Erases the versions of a note. */
 export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', notes.table, 'number');
 
-/** How many rows are found at once. */
+/** How many rows are looked at together. */
 const FOUND_ROWS = 4_096;
 
-/** Finds the keys of rows up to a key and a time, and erases those of `_key` up to `_time`. */
-function erasing({ table }: typeof TRASH, key: string, time: string) {
-  const at = `coalesce(${time}, ${NO_END})`;
+/**
+ * Erases rows by `key` if their `column` is not beyond a bound. In `found` are rows of which some
+ * may be due, from a place on, with the `place` of each.
+ */
+function erasing({ table }: typeof TRASH, key: string, column: string, found: string) {
   const sql = `
-    WITH ${namedRows('sent', ['_key', '_time'])}
+    WITH ${namedRows('sent', ['_key', '_bound'])}
     DELETE FROM ${table} WHERE ${key} IN (SELECT _key FROM sent)
-      AND ${at} <= (SELECT max(_time) FROM sent)`;
+      AND ${column} <= (SELECT max(_bound) FROM sent)`;
   return {
     find: `
-      SELECT json_group_array(key) AS keys FROM (
-        SELECT ${key} AS key FROM ${table}
-        WHERE +${key} <= ?1 ->> 0 AND ${at} <= ?1 ->> 1 LIMIT ${FOUND_ROWS})`,
+      SELECT json_group_array(${key}) FILTER (WHERE ${column} <= ?1 ->> 0) AS keys,
+        max(place) AS next
+      FROM (${found} LIMIT ${FOUND_ROWS})`,
     statements: { erase: { sql } },
     outcomes: () => [undefined],
     changes: () => [],
   } satisfies WriteKind<RowSet, undefined> & { find: string };
 }
 
-/** The steps that erase old rows. */
-export const ERASE_DUE = {
-  notes: erasing(TRASH, 'position', 'deleted_at'),
-  versions: erasing(VERSIONS, 'id', 'replaced_at'),
+const deleted = (column: string) =>
+  `SELECT position, deleted_at, 0 AS place FROM ${TRASH.table} WHERE ${column} <= ?1 ->> 0`;
+
+/** What erases rows with positions or times up to a bound. */
+export const ERASURES = {
+  trash: erasing(TRASH, 'position', 'position', deleted('position')),
+  deletions: erasing(TRASH, 'position', 'deleted_at', deleted('deleted_at')),
+  versions: erasing(
+    VERSIONS,
+    'id',
+    `coalesce(replaced_at, ${NO_END})`,
+    `SELECT id, replaced_at, note_id AS place FROM ${VERSIONS.table}
+     WHERE note_id >= ?1 ->> 1 ORDER BY note_id`,
+  ),
 };
 
 /** Whether no record has the id of the note, or that of one of its comments. */

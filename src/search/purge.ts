@@ -16,28 +16,31 @@ export const PURGES = {
   pages: 64,
 };
 
+/** Returns the read of the state of an index, and the kind of writes that merge its parts. */
+export function purgeOf({ search: { table } }: Searchable) {
+  // Of the table of FTS5, row 10 lists the parts, and the marks of removed rows follow 2 ** 53.
+  const state = `
+    SELECT hex(block) AS parts,
+      EXISTS (SELECT 1 FROM ${table}_data WHERE id >= ${2 ** 53}) AS has_marks
+    FROM ${table}_data WHERE id = 10`;
+  const merge = `INSERT INTO ${table} (${table}, rank) SELECT 'merge', ?1 ->> '$[2][0]'`;
+  const kind: WriteKind<RowSet, undefined> = {
+    statements: { merge: { sql: merge } },
+    outcomes: () => [undefined],
+    changes: () => [],
+  };
+  return { state: { sql: state }, kind };
+}
+
 /** Merges the parts of an index whenever it has removed words; the result ends this. */
 export function startPurges(
-  { search: { table } }: Searchable,
+  resource: Searchable,
   { database, write }: Pick<Core, 'database' | 'write'>,
 ): () => Promise<void> {
+  const { state, kind } = purgeOf(resource);
   const ending = new AbortController();
   const pause = (ms: number) =>
     wait(ms, undefined, { signal: ending.signal, ref: false }).catch(() => {});
-  // Of the table of FTS5, row 10 lists the parts, and the marks of removed rows follow 2 ** 53.
-  const state = {
-    sql: `
-      SELECT hex(block) AS parts,
-        EXISTS (SELECT 1 FROM ${table}_data WHERE id >= ${2 ** 53}) AS has_marks
-      FROM ${table}_data WHERE id = 10`,
-  };
-  const kind = {
-    statements: {
-      merge: { sql: `INSERT INTO ${table} (${table}, rank) SELECT 'merge', ?1 ->> '$[2][0]'` },
-    },
-    outcomes: () => [undefined],
-    changes: () => [],
-  } satisfies WriteKind<RowSet, undefined>;
 
   async function purge(): Promise<void> {
     let [row] = await database.read(state);
@@ -62,9 +65,9 @@ export function startPurges(
     }
   }
 
-  const purging = purgeAgainAndAgain();
+  const running = purgeAgainAndAgain();
   return () => {
     ending.abort();
-    return purging;
+    return running;
   };
 }

@@ -3,7 +3,7 @@ import { ChangeFeed } from '../../src/changes/feed.ts';
 import { EMPTY_LOG } from '../../src/commands/import.ts';
 import { rewrite } from '../../src/edits/rewrites.ts';
 import { type KeptInput, listKept, readKept, TRASH, VERSIONS } from '../../src/history/kept.ts';
-import { ERASE_DUE, ERASE_NOTE, ERASE_VERSIONS, RESTORE } from '../../src/history/writes.ts';
+import { ERASE_NOTE, ERASE_VERSIONS, ERASURES, RESTORE } from '../../src/history/writes.ts';
 import { filterValues } from '../../src/lists/parts.ts';
 import { createFinder } from '../../src/names/named-notes.ts';
 import { isOneOf } from '../../src/records/condition.ts';
@@ -12,6 +12,8 @@ import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { tags } from '../../src/resources/tags.ts';
+import { purgeOf } from '../../src/search/purge.ts';
+import { SEARCHABLE } from '../../src/search/steps.ts';
 import type { Database, Statement } from '../../src/storage/database.ts';
 import { createWriter, NO_MEMORY } from '../../src/storage/writer.ts';
 import { createNoteTags } from '../../src/tags/note-tags.ts';
@@ -72,6 +74,12 @@ export async function collectStatements(test: Ends): Promise<NamedStatement[]> {
   );
   await hearHistory(database, hear);
   await hear('search index: step', () => index.catchUp());
+  for (const { state, kind } of SEARCHABLE.map(purgeOf)) {
+    await hear('search index: state', () => database.read(state));
+    await hear('search index: merge', () =>
+      createWriter(database)(kind, 0, { rows: [], extra: [[-1]] }),
+    );
+  }
   for (const resource of RESOURCES) await hearLists(resource, database, hear);
   await database.transact('empty', [EMPTY_LOG]);
   await tableOf(notes, database).create([{}]);
@@ -115,10 +123,13 @@ async function hearHistory(database: Database, hear: Hear): Promise<void> {
     await hear(`${kept.table}: list`, () => listKept(database, kept, input, ''));
     await hear(`${kept.table}: read`, () => readKept(database, kept, 1, 1));
   }
-  const kinds = { ERASE_NOTE, ERASE_VERSIONS, RESTORE, ...ERASE_DUE };
   const write = createWriter(database);
-  for (const [name, kind] of Object.entries(kinds))
-    await hear(`history: ${name}`, () => write(kind, 0, { rows: [[1, null, 1, 1]] }));
+  for (const [name, kind] of Object.entries({ ERASE_NOTE, ERASE_VERSIONS, RESTORE }))
+    await hear(`history: ${name}`, () => write(kind, 0, { rows: [[1, null]] }));
+  for (const [name, kind] of Object.entries(ERASURES)) {
+    await hear(`history: find ${name}`, () => database.read({ sql: kind.find, parameter: '[]' }));
+    await hear(`history: erase ${name}`, () => write(kind, 0, { rows: [[1, 1]] }));
+  }
 }
 
 async function hearTags(database: Database, hear: Hear): Promise<void> {
