@@ -9,6 +9,7 @@ import type { RecordFeature } from '../records/feature.ts';
 import type { Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Members, Resource } from '../resources/resource.ts';
+import { DatabaseDamaged } from '../storage/database.ts';
 import { namesInLists } from './in-lists.ts';
 import { createFinder, NAME_TAKEN, namesOfNotes } from './named-notes.ts';
 
@@ -78,8 +79,9 @@ async function performAt(
     // For the log.
     return { ...reply, createdIds: { note_id: id, ...reply.createdIds } };
   };
-  for (let isFirst = true; ; isFirst = false) {
-    const id = await find(name, isFirst);
+  let missing: number | undefined;
+  for (;;) {
+    const id = await find(name, missing === undefined);
     try {
       if (id !== undefined) return await performOn(id);
       if (!newNote) throw noNote(name);
@@ -93,7 +95,10 @@ async function performAt(
       const isMissing =
         error instanceof Problem && error.message === notFound(notes.label, name).message;
       if (isMissing && id === undefined) throw noNote(name);
+      // Another program may have deleted it.
+      if (isMissing && id === missing) throw new DatabaseDamaged('a name has no note');
       if (!isMissing && error !== NAME_TAKEN) throw error;
+      missing = id;
     }
   }
 }

@@ -5,6 +5,7 @@ import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
 import { request as send } from '../../support/http.ts';
 import { startProcesses } from '../../support/processes.ts';
 import { startService } from '../../support/service.ts';
+import { beside } from '../../support/stored-data.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 const AT = '/named/backup';
@@ -177,6 +178,14 @@ test('names: a text is a named note, too', async (t) => {
   assert.equal((await put('# Log\n\nsecond')).status, 200);
   const { text } = await request('GET', AT, { headers: { accept: 'text/markdown' } });
   assert.equal(text, '# Log\n\nsecond');
+});
+
+test('names: one that another program has left without a note is 503', async (t) => {
+  const { request, file } = await startService(t);
+  await request('PUT', AT, { json: NOTE });
+  await beside(file, (other) => other.execute('PRAGMA foreign_keys = OFF; DELETE FROM notes'));
+  for (const method of ['GET', 'PUT', 'DELETE'])
+    assert.equal((await request(method, AT, method === 'PUT' ? { json: NOTE } : {})).status, 503);
 });
 
 test('names: lists can show and select them', async (t) => {
