@@ -66,10 +66,7 @@ export function testChangeLog(engine: Engine): void {
 
   test('change log: tagging and untagging, but not with the note or the tag', async (t) => {
     const { notes, tags, database } = await openTables(t, engine);
-    await notes.create([
-      ['a', 'b'],
-      ['c', 'd'],
-    ]);
+    await notes.create([{}, {}]);
     await tags.create([['t'], ['u']]);
     const before = await lastNumber(database);
     await change(database, 'INSERT INTO note_tags VALUES (1, 1), (1, 2), (2, 1), (2, 2)');

@@ -16,6 +16,7 @@ import type { Database } from '../../src/storage/database.ts';
 import { change, overhear } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';
+import { setLimits } from '../support/overload.ts';
 import { tablesOf } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 
@@ -24,14 +25,6 @@ const NEVER = new AbortController().signal;
 /** Reads all changes after a cursor; undefined if it has expired. */
 function read(database: Database, after: Cursor, limit = 1_000, withRecords = false) {
   return readChanges(database, { after, limit, withRecords });
-}
-
-/** Returns the type and the record of each change, such as "note.created 1". */
-function textsOf(items: readonly { readonly text: string }[] = []): string[] {
-  return items.map(({ text }) => {
-    const { type, note_id: note, tag_id: tag } = JSON.parse(text);
-    return `${type} ${note ?? tag}`;
-  });
 }
 
 function startFeed(t: Ends, database: Database): ChangeFeed {
@@ -65,7 +58,11 @@ export function testChanges(engine: Engine): void {
     const start = await lastCursor(database);
     // As a write leaves them that finds no record.
     await change(database, `INSERT INTO changes (number, type, id) VALUES (3, 'tag.deleted', 1)`);
-    assert.deepEqual(textsOf((await read(database, start))?.items), ['tag.deleted 1']);
+    const changes = await read(database, start);
+    assert.deepEqual(
+      changes?.items.map(({ type }) => type),
+      ['tag.deleted'],
+    );
   });
 
   test('changes: a cursor of another generation, or of the future', async (t) => {
@@ -83,16 +80,13 @@ export function testChanges(engine: Engine): void {
     assert.equal(next.number, cursor.number);
     assert.equal(await read(database, { ...next, number: next.number - 1 }), undefined);
     await notes.create([['c', 'd']]);
-    assert.deepEqual(textsOf((await read(database, next))?.items), ['note.created 2']);
+    assert.equal((await read(database, next))?.items[0]?.type, 'note.created');
   });
 
   test('changes: a cursor before the oldest change that is kept', async (t) => {
     const database = await engine.open(t);
     const { notes } = tablesOf(database);
-    await notes.create([
-      ['a', 'b'],
-      ['c', 'd'],
-    ]);
+    await notes.create([{}, {}]);
     const start = await lastCursor(database);
     const last = start.number + KEPT_CHANGES - 1;
     await change(database, `UPDATE sqlite_sequence SET seq = ${last} WHERE name = 'changes'`);
@@ -163,26 +157,17 @@ export function testChanges(engine: Engine): void {
   test('change feed: looks for changes only while somebody waits', async (t) => {
     const opened = await engine.open(t);
     let looks = 0;
+    const count = <Result>(result: Result) => {
+      looks += 1;
+      return result;
+    };
     const { freshness } = opened;
     const database: Database = {
       ...opened,
-      read(statement) {
-        looks += 1;
-        return opened.read(statement);
-      },
-      ...(freshness && {
-        freshness: {
-          ...freshness,
-          revision() {
-            looks += 1;
-            return freshness.revision();
-          },
-        },
-      }),
+      read: (statement) => count(opened.read(statement)),
+      freshness: freshness && { ...freshness, revision: () => count(freshness.revision()) },
     };
-    const before = { ...FEED_TIMES };
-    t.after(() => Object.assign(FEED_TIMES, before));
-    Object.assign(FEED_TIMES, { lookMs: 1, queryMs: 1 });
+    setLimits(t, FEED_TIMES, { lookMs: 1, queryMs: 1 });
     const feed = startFeed(t, database);
     await feed.wait(feed.round, 60_000, NEVER);
     const waiting = feed.wait(feed.round, 60_000, NEVER);
