@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { isNoneOf, isOneOf, NEVER } from '../../src/records/condition.ts';
 import type { Created } from '../../src/records/writes.ts';
-import type { Database } from '../../src/storage/database.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { change, overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
@@ -12,9 +11,6 @@ import { type TestTable, tableOf, tablesOf } from '../support/tables.ts';
 import { openWithTasks, STEPS, TASKS } from '../support/tasks.ts';
 
 const OTHER_TAG = '00000000-1';
-
-/** Returns the number in a tag. */
-const numberIn = (tag: string | undefined) => Number(tag?.split(/[-.]/)[1]);
 
 async function openTables(t: TestContext, engine: Engine) {
   const heard = overhear(await engine.open(t));
@@ -26,57 +22,8 @@ async function createOne(table: TestTable, values: string[], owner?: number): Pr
   return (await table.create([values], owner)) ?? assert.fail('the owner is missing');
 }
 
-async function lastNumber(database: Database): Promise<number> {
-  const sql = `SELECT seq FROM sqlite_sequence WHERE name = 'changes'`;
-  const [row] = await rows(database, sql);
-  return Number(row?.seq);
-}
-
 /** Registers the tests of entity tags and conditions on `engine`. */
 export function testVersions(engine: Engine): void {
-  test('tags: numbers rise within a batch, and none is used twice', async (t) => {
-    const { notes, tags, comments, database, heard } = await openTables(t, engine);
-    const [first, second, missing] = await Promise.all([
-      notes.create([
-        ['a', 'b'],
-        ['c', 'd'],
-      ]),
-      notes.create([['e', 'f']]),
-      comments.create([['nobody']], 99),
-    ]);
-    assert.deepEqual([first?.tag, second?.tag].map(numberIn), [1, 3]);
-    assert.equal(missing, undefined);
-    const before = heard.transactions.length;
-    const outcomes = await Promise.all([
-      notes.change(1, ['x', 'x']),
-      notes.change(99, ['x', 'x']),
-      notes.change(3, ['x', 'x']),
-      tags.create([['t']]),
-      notes.change(99, ['x', 'x']),
-      notes.change(2, ['x', null]),
-      notes.remove(3),
-      tags.create([['u']]),
-    ]);
-    assert.equal(heard.transactions.length, before + 1);
-    const given = outcomes.flatMap((each) => {
-      if (typeof each === 'string') return [each];
-      return typeof each === 'object' ? [each.tag] : [];
-    });
-    const numbers = given.map(numberIn);
-    assert.equal(numbers.length, 5);
-    assert.deepEqual(
-      numbers,
-      [...new Set(numbers)].sort((one, other) => one - other),
-    );
-    assert.ok(Number(numbers[0]) > 3);
-    assert.equal(await lastNumber(database), numbers.at(-1));
-
-    // Not even by the record that had the last number.
-    await tags.remove(2);
-    const next = await createOne(tags, ['v']);
-    assert.ok(numberIn(next.tag) > Number(numbers.at(-1)) + 1);
-  });
-
   test('tags: a clock that is set back never puts a change before the creation', async (t) => {
     const { notes, database } = await openTables(t, engine);
     await createOne(notes, ['a', 'b']);
@@ -89,8 +36,9 @@ export function testVersions(engine: Engine): void {
     }
     // Another program has set no times.
     await change(database, 'UPDATE notes SET created_at = NULL, updated_at = NULL');
+    const begun = Date.now();
     await notes.change(1, ['f', null]);
-    assert.ok(Number((await updated())?.updated_at) <= Date.now());
+    assert.ok(Number((await updated())?.updated_at) >= begun);
   });
 
   test('conditions: of several writes in a batch, some are performed', async (t) => {
@@ -172,7 +120,7 @@ export function testVersions(engine: Engine): void {
       await createOne(comments, ['c'], 1);
       const known = (await notes.page({ limit: 1, offset }))?.tag;
       assert.ok(known);
-      assert.equal(numberIn(known), 2);
+      assert.match(known, /\.2$/);
       // Limits that SQLite rejects only when it begins to read the records.
       const unreadable = { limit: 0.5, offset, owner: 1 };
       const unchanged = { tag: known, items: undefined, revision: undefined };
