@@ -172,7 +172,7 @@ test('import: a cluster takes no writes meanwhile', async (t) => {
 test('export: a closed pipe ends it without a message', async (t) => {
   // More than the system keeps of what nobody reads.
   const from = await filledFile(t, 5_000);
-  const command = startCommand(t, ['export', '--db', from]);
+  const command = startCommand(t, ['export', '--db', from], { coverage: true });
   const { stdout } = command.process;
   assert.ok(stdout);
   await once(stdout, 'data');
