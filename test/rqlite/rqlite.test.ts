@@ -157,7 +157,8 @@ test('rqlite: batches are forgotten after 20,000 later ones', async (t) => {
   await database.transact('new', []);
   const age = `UPDATE notes_server_batches SET number = number + 19998 WHERE id = 'new'`;
   await database.transact('between', [{ sql: age }]);
-  const sql = `SELECT id FROM notes_server_batches WHERE id IN ('old', 'new', 'newest') ORDER BY id`;
+  const sql = `SELECT id FROM notes_server_batches
+    WHERE id IN ('old', 'new', 'newest') ORDER BY id`;
   assert.deepEqual(await database.read({ sql }), [{ id: 'new' }, { id: 'old' }]);
   await database.transact('newest', []);
   assert.deepEqual(await database.read({ sql }), [{ id: 'new' }, { id: 'newest' }]);
