@@ -31,13 +31,12 @@ export async function startProcesses(
   const command = startCommand(test, all, parts);
   const { pid = 0 } = command.process;
   const lines: LogLine[] = [];
-  const waiting = new Set<() => void>();
-  if (command.process.stderr) {
-    createInterface(command.process.stderr).on('line', (line) => {
-      lines.push(parseLine(line, pid));
-      for (const look of waiting) look();
-    });
-  }
+  let hasEnded = false;
+  void command.ended.then(() => {
+    hasEnded = true;
+  });
+  if (command.process.stderr)
+    createInterface(command.process.stderr).on('line', (line) => lines.push(parseLine(line, pid)));
   const url = await command.ready();
   const serving = () => {
     if (count === 1) return [pid];
@@ -46,25 +45,11 @@ export async function startProcesses(
   };
   assert.equal(serving().length, count);
 
-  function nextLine(matches: (line: LogLine) => boolean): Promise<LogLine> {
+  async function nextLine(matches: (line: LogLine) => boolean): Promise<LogLine> {
     const start = lines.length;
-    return new Promise((resolve, reject) => {
-      const fail = () =>
-        reject(new Error(`no line ${matches} among ${JSON.stringify(lines.slice(start))}`));
-      const timer = setTimeout(fail, 30_000);
-      const look = () => {
-        const found = lines.slice(start).find(matches);
-        if (!found) return;
-        clearTimeout(timer);
-        waiting.delete(look);
-        resolve(found);
-      };
-      waiting.add(look);
-      void command.ended.then(() => {
-        clearTimeout(timer);
-        fail();
-      });
-    });
+    const find = () => lines.slice(start).find(matches);
+    await until(() => hasEnded || find() !== undefined).catch(() => {});
+    return find() ?? assert.fail(`no line ${matches} among ${JSON.stringify(lines.slice(start))}`);
   }
 
   return { ...command, url, serving, lines, nextLine };
