@@ -3,7 +3,6 @@ import type { Core, Feature } from '../feature.ts';
 import { unavailable } from '../http/problem.ts';
 import type { RecordFeature } from '../records/feature.ts';
 import type { ReadChosen } from '../records/route.ts';
-import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { ReadTooSlow } from '../storage/database.ts';
 import { Pages } from './pages.ts';
@@ -23,19 +22,18 @@ export function lists(
   const extensions = features.flatMap(({ inLists = [] }) => inLists);
   // All lists share it, so that slow reads have one limit.
   const slow = new SlowReads(meters?.page, database.patienceMs);
-  const pages = new Map<Resource, Pages>();
-  for (const resource of RESOURCES) {
+  const all = RESOURCES.map((resource) => {
     const parts = partsOf(resource, extensions);
-    pages.set(resource, new Pages(parts, database, memory, meters?.page, slow));
-  }
+    return new Pages(parts, database, memory, meters?.page, slow);
+  });
   const readChosen: ReadChosen = async (resource, key, choice) => {
-    const page = await pages.get(resource)?.read({ limit: 1, ...key, ...choice });
+    const pages = all.find(({ parts }) => parts.resource === resource);
+    const page = await pages?.read({ limit: 1, ...key, ...choice });
     return page?.items ? { text: String(page.items), tag: page.tag } : undefined;
   };
   return {
     readChosen,
-    routes: (bases) =>
-      [...pages.values()].flatMap((each) => listRoutes({ pages: each, memory, bases })),
+    routes: (bases) => all.flatMap((pages) => listRoutes({ pages, memory, bases })),
     toProblem(error) {
       if (error instanceof WaitedTooLong) return LATE;
       return error instanceof ReadTooSlow ? TOO_SLOW : undefined;
