@@ -22,15 +22,9 @@ export interface ChangesRequest {
   readonly fields?: readonly string[];
 }
 
-interface LoggedChange {
-  readonly id: string;
-  readonly type: string;
-  readonly text: string;
-}
-
 /** The changes after a cursor, in order. */
 export interface Changes {
-  readonly items: readonly LoggedChange[];
+  readonly items: readonly Readonly<Record<'id' | 'type' | 'text', string>>[];
   readonly next: Cursor;
   readonly hasMore: boolean;
 }

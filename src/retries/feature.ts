@@ -6,9 +6,13 @@ import type { Given, RecordInput, WritePart } from '../records/creation.ts';
 import type { RecordFeature } from '../records/feature.ts';
 import { NUMBER, newIdSql } from '../records/writes.ts';
 import type { Resource } from '../resources/resource.ts';
+import type { Statement } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
 import { NOW } from '../storage/parameter.ts';
-import { ANSWERS, KeyClock } from './key-clock.ts';
+import type { Commit, CommitObserver } from '../storage/writer.ts';
+
+/** The table of the keys of requests that must not be carried out twice, and of their answers. */
+export const ANSWERS = 'notes_server_answers';
 
 /** A key is kept for this time, unless this many others follow. */
 const KEPT_MS = 86_400_000;
@@ -18,6 +22,9 @@ const KEPT_KEYS = 100_000;
 export const FORGET_KEYS = `
   DELETE FROM ${ANSWERS} WHERE answered_at <= (${NOW}) - ${KEPT_MS}
     OR position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS}`;
+
+/** The clock and the monotonic clock of a machine drift apart by less between two writes. */
+const MIN_JUMP_MS = 60_000;
 
 const REUSED = 'This idempotency key was used before, for a different request.';
 const REPLAYED = ['idempotent-replayed', 'true'];
@@ -75,4 +82,24 @@ export function keyGiven(key: string, fingerprint: string): Given {
       return { headers: REPLAYED, isReplay: true };
     },
   };
+}
+
+/** Notices when the clock is set forward, which would make the keys of all requests look old. */
+export class KeyClock implements CommitObserver {
+  #leadMs = performance.timeOrigin;
+  #measuredMs = this.#leadMs;
+
+  /** Returns the correction of all keys, if one is needed. */
+  begin(): readonly Statement[] {
+    this.#measuredMs = Date.now() - performance.now();
+    const jumpMs = Math.round(this.#measuredMs - this.#leadMs);
+    if (jumpMs < MIN_JUMP_MS) return [];
+    const sql = `UPDATE ${ANSWERS} SET answered_at = answered_at + (?1 ->> '$')`;
+    return [{ sql, parameter: JSON.stringify(jumpMs) }];
+  }
+
+  end({ isDurable }: Pick<Commit, 'isDurable'>): void {
+    // Not measured again: the clock may have been set during the transaction.
+    if (isDurable) this.#leadMs = this.#measuredMs;
+  }
 }

@@ -11,9 +11,6 @@ import { tags as resource } from '../resources/tags.ts';
 /** A tag of a row: the position of the row, and the id or name of the tag. */
 export type RowTag = readonly [row: number, tag: number | string];
 
-/** A list of ids or names in a body; null counts as not given. */
-type TagList = readonly (number | string)[] | null | undefined;
-
 /** In bulk requests, this many tags count as one line. */
 const TAGS_PER_LINE = 2;
 
@@ -22,7 +19,8 @@ export const readTags: WritePart['read'] = ({ call: { format } }, bodies, newAt)
   const violations: Violation[] = [];
   let tags: RowTag[] | undefined;
   for (const [row, body] of bodies.entries()) {
-    const [ids, names] = [body.tag_ids, body.tags] as readonly TagList[];
+    // Null counts as not given.
+    const { tag_ids: ids, tags: names } = body as Readonly<Record<string, RowTag[1][] | null>>;
     // Some generated clients send empty lists for what was never set.
     const isUnset = newAt !== undefined && ids?.length === 0 && names?.length === 0;
     if (ids && names && !isUnset) {

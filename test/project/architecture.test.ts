@@ -43,8 +43,6 @@ const BESIDE_DOORS = [
   'lists/query.ts',
   // The process itself has a log.
   ...['log/log.ts', 'log/pretty-line.ts'],
-  // Edits keep their answers where creations do.
-  'retries/key-clock.ts',
   // Commands fill and check the indexes without a service.
   'search/word-indexes.ts',
 ];

@@ -1,7 +1,7 @@
 // When the clock counts as set forward.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeyClock } from '../../src/retries/key-clock.ts';
+import { KeyClock } from '../../src/retries/feature.ts';
 
 const DAY_MS = 86_400_000;
 
