@@ -68,15 +68,22 @@ test('request ids: in every kind of answer and in its log line', async (t) => {
   }
 });
 
-test('request ids: one for a request with an unreadable body', async (t) => {
+test('request ids: malformed input has one, whatever it sends, in all log lines', async (t) => {
   const service = await startService(t);
   const head = requestText('POST /notes', ['transfer-encoding: chunked']);
-  const { headers } = await exchange(service, `${head}zz\r\n`);
-  const { 'x-request-id': id = '' } = headers;
-  assert.match(id, UUID);
-  await until(() => service.log.length === 2);
-  assert.deepEqual(service.log.map(({ message, fields }) => [message, fields.request_id]).sort(), [
-    ['refused', id],
-    ['request', id],
-  ]);
+  for (const [sent, expected] of [
+    ['GET / HTTP/1.1\r\nhost: a\r\nx-request-id: mine\r\nnonsense\r\n\r\n', ['refused']],
+    [`${head}zz\r\n`, ['refused', 'request']],
+  ] as const) {
+    const { 'x-request-id': id = '' } = (await exchange(service, sent)).headers;
+    assert.match(id, UUID);
+    const lines = () => service.log.filter(({ fields }) => fields.request_id === id);
+    await until(() => lines().length === expected.length);
+    assert.deepEqual(
+      lines()
+        .map(({ message, fields }) => [message, fields.status])
+        .sort(),
+      expected.map((message) => [message, message === 'refused' ? 400 : undefined]),
+    );
+  }
 });

@@ -26,19 +26,6 @@ const chunked = (body: string) => post('Transfer-Encoding: chunked\r\n', body);
 HTTP_LIMITS.drainMs = 30_000;
 const service = await startService({ after });
 
-test('malformed requests: each gets a request id, which is in the log', async () => {
-  const bytes = bare(`${HOST}x-request-id: mine\r\nnonsense\r\n`);
-  const ids = [await exchange(service, bytes), await exchange(service, bytes)].map(
-    ({ headers }) => headers['x-request-id'],
-  );
-  assert.equal(new Set([...ids, 'mine']).size, 3);
-  const refused = service.log.filter(({ message }) => message === 'refused');
-  assert.deepEqual(
-    refused.map(({ fields }) => [fields.request_id, fields.status]),
-    ids.map((id) => [id, 400]),
-  );
-});
-
 test('malformed bodies: no second answer after the first', async () => {
   const conversation = await converse(service, bare(`${HOST}Transfer-Encoding: chunked\r\n`));
   assert.equal((await conversation.answer()).status, 200);
