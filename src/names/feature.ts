@@ -95,7 +95,7 @@ async function performAt(
       const isMissing =
         error instanceof Problem && error.message === notFound(notes.label, name).message;
       if (isMissing && id === undefined) throw noNote(name);
-      // Another program may have deleted it.
+      // Another program may have deleted the note without its name.
       if (isMissing && id === missing) throw new DatabaseDamaged('a name has no note');
       if (!isMissing && error !== NAME_TAKEN) throw error;
       missing = id;
