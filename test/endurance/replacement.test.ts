@@ -1,10 +1,10 @@
-// Processes that end are replaced, whatever else happens, and the service goes on. The tests share
-// a service, which the last of them stops.
+// Processes that end are replaced, whatever else happens, and the service goes on. Most tests
+// share a service, which the last of them stops.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { stop } from '../support/command.ts';
+import { startCommand, stop } from '../support/command.ts';
 import { holdLock } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { request } from '../support/http.ts';
@@ -100,6 +100,20 @@ test('processes: keys changed during a replacement reach it', async (t) => {
   await release();
   await replaced;
   for (let count = 0; count < 6; count += 1) assert.equal(await statusOf('newer'), 200);
+});
+
+test('socket: processes that all die are replaced behind it', async (t) => {
+  const first = startCommand(t, ['--socket', 'notes.sock', '--processes', '2']);
+  await first.ready();
+  const socketPath = join(first.folder, 'notes.sock');
+  const { pid } = first.process;
+  const members = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+  for (const member of members) sendSignal(Number(member), 'SIGKILL');
+  const answers = () =>
+    request('http://localhost', 'GET', '/notes', { socketPath }).then(() => true);
+  await until(() => answers().catch(() => false));
+  assert.equal(statSync(socketPath).mode & 0o777, 0o660);
+  assert.equal((await stop(first)).status, 0);
 });
 
 test('processes: a stop and a SIGTERM while they are being replaced', async () => {

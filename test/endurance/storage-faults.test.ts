@@ -1,5 +1,6 @@
-// Faults of the storage in full: every kind of fault at every call of the driver, and disks that
-// are really full.
+// Faults of the storage in full: every kind of fault at every call of the driver, disks that are
+// really full, and a stop while another program keeps the database locked for longer than SQLite
+// waits.
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,10 +8,13 @@ import { test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
 import { CASES, failCalls, failStarts } from '../service/storage/failing-calls.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../support/command.ts';
+import { holdLock } from '../support/databases.ts';
 import { request } from '../support/http.ts';
+import { exchange, requestText } from '../support/raw.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { NO_MOUNT, smallDisk } from '../support/small-disk.ts';
 import { NOTE } from '../support/storage-faults.ts';
+import { until } from '../support/until.ts';
 
 for (const kind of CASES) {
   test(`driver faults: ${kind.code} (${kind.manner}) at every call`, (t) =>
@@ -41,4 +45,24 @@ test('full disk: a start is refused in one line, and works once there is room', 
   );
   assert.equal((await stop(command)).status, 0);
   assert.deepEqual(await checkFile(db), []);
+});
+
+/** One wait for the lock takes five seconds; no request may wait through a second one. */
+const LESS_THAN_TWO_WAITS_MS = 9_000;
+
+test('stop: 200 writes that wait for a lock get 503', async (t) => {
+  const command = startCommand(t, ['--port', '0']);
+  const url = await command.ready();
+  const service = { port: Number(new URL(url).port) };
+  await holdLock(t, join(command.folder, 'notes.db'), 'BEGIN IMMEDIATE');
+  const post = requestText('POST /notes', [], JSON.stringify(NOTE));
+  const answers = Promise.all(Array.from({ length: 200 }, () => exchange(service, post)));
+  await until(async () => (await request(url, 'GET', '/health')).status === 503);
+  const started = performance.now();
+  const { status } = await stop(command, 'SIGTERM');
+  assert.ok(performance.now() - started < LESS_THAN_TWO_WAITS_MS);
+  assert.equal(status, 0);
+  for (const { status, headers } of await answers) {
+    assert.deepEqual([status, headers.connection], [503, 'close']);
+  }
 });
