@@ -35,7 +35,7 @@ type Kept = typeof TRASH;
 export const VERSIONS: Kept = {
   table: 'note_versions',
   isListed: `note_id = (SELECT id FROM ${notes.table} WHERE id = ?1 ->> 0)`,
-  order: 'version',
+  order: 'id',
   isWanted: 'version = ?1 ->> 1',
   number: 'version',
   members: [

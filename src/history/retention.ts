@@ -32,7 +32,7 @@ async function erase(
   pauseFactor = RETENTION_TIMES.pauseFactor,
 ): Promise<void> {
   for (let place = -NO_END; !isStopping(); ) {
-    const parameter = JSON.stringify([bound, place]);
+    const parameter = JSON.stringify([bound, place, Date.now()]);
     const [row] = await database.read({ sql: kind.find, parameter });
     const keys: number[] = JSON.parse(String(row?.keys));
     const next = Number(row?.next ?? place);

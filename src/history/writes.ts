@@ -59,17 +59,22 @@ const FOUND_ROWS = 4_096;
 
 /**
  * Erases rows by `key` if their `column` is not beyond a bound. In `found` are rows of which some
- * may be due, from a place on, with the `place` of each.
+ * may be due; if there can be others, `next` is the key from which they follow.
  */
-function erasing({ table }: typeof TRASH, key: string, column: string, found: string) {
+function erasing(
+  { table }: typeof TRASH,
+  key: string,
+  column: string,
+  found: string,
+  next = 'NULL',
+) {
   const sql = `
     WITH ${namedRows('sent', ['_key', '_bound'])}
     DELETE FROM ${table} WHERE ${key} IN (SELECT _key FROM sent)
       AND ${column} <= (SELECT max(_bound) FROM sent)`;
   return {
     find: `
-      SELECT json_group_array(${key}) FILTER (WHERE ${column} <= ?1 ->> 0) AS keys,
-        max(place) AS next
+      SELECT json_group_array(${key}) FILTER (WHERE ${column} <= ?1 ->> 0) AS keys, ${next} AS next
       FROM (${found} LIMIT ${FOUND_ROWS})`,
     statements: { erase: { sql } },
     outcomes: () => [undefined],
@@ -78,7 +83,7 @@ function erasing({ table }: typeof TRASH, key: string, column: string, found: st
 }
 
 const deleted = (column: string) =>
-  `SELECT position, deleted_at, 0 AS place FROM ${TRASH.table} WHERE ${column} <= ?1 ->> 0`;
+  `SELECT position, deleted_at FROM ${TRASH.table} WHERE ${column} <= ?1 ->> 0`;
 
 /** What erases rows with positions or times up to a bound. */
 export const ERASURES = {
@@ -88,8 +93,9 @@ export const ERASURES = {
     VERSIONS,
     'id',
     `coalesce(replaced_at, ${NO_END})`,
-    `SELECT id, replaced_at, note_id AS place FROM ${VERSIONS.table}
-     WHERE note_id >= ?1 ->> 1 ORDER BY note_id`,
+    `SELECT id, replaced_at FROM ${VERSIONS.table} WHERE id > ?1 ->> 1 ORDER BY id`,
+    // Later ids have later times, unless these are in the future.
+    'iif(max(replaced_at BETWEEN ?1 ->> 0 AND ?1 ->> 2), NULL, max(id))',
   ),
 };
 

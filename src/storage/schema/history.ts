@@ -10,7 +10,7 @@ CREATE TABLE notes_server_history (
 INSERT INTO notes_server_history (days) VALUES (30);
 
 CREATE TABLE note_versions (
-  -- Earlier texts of notes, also of those in the trash.
+  -- Earlier texts of notes, also of those in the trash. What was replaced later has greater ids.
   id INTEGER PRIMARY KEY,
   note_id INTEGER NOT NULL,
   -- The number of the change that made the text.
@@ -21,15 +21,15 @@ CREATE TABLE note_versions (
   body TEXT NOT NULL
 ) STRICT;
 
--- With the time, to find what is due: an index by time would slow down each change of a note.
-CREATE INDEX versions_of_note ON note_versions (note_id, version, replaced_at);
+-- With a number or a time in it, it would slow down each change of a note.
+CREATE INDEX versions_of_note ON note_versions (note_id);
 
 CREATE TRIGGER note_version_kept AFTER UPDATE OF title, body ON notes
     WHEN (new.title <> old.title OR new.body <> old.body)
     AND (SELECT new.updated_at BETWEEN replaced_at AND replaced_at + 600000
            AND new.updated_at > new.created_at
          FROM note_versions WHERE note_id = new.id
-         ORDER BY version DESC LIMIT 1) IS NOT TRUE
+         ORDER BY id DESC LIMIT 1) IS NOT TRUE
     AND (SELECT days FROM notes_server_history) > 0 BEGIN
   -- Keeps the text before a series of changes. The time of a note that was created in the future
   -- does not tell when it is changed: each text is kept.
@@ -41,7 +41,7 @@ CREATE TRIGGER note_versions_limited AFTER INSERT ON note_versions BEGIN
   -- Keeps the latest 100 of each note.
   DELETE FROM note_versions WHERE id = (
     SELECT id FROM note_versions WHERE note_id = new.note_id
-    ORDER BY version DESC LIMIT 1 OFFSET 100);
+    ORDER BY id DESC LIMIT 1 OFFSET 100);
 END;
 
 CREATE TABLE deleted_notes (

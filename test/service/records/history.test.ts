@@ -314,6 +314,8 @@ test('retention: what is due goes, and nothing else', { skip: needsFile }, async
     WITH RECURSIVE ids(id) AS (VALUES (1001) UNION ALL SELECT id + 1 FROM ids WHERE id < 5200)
     INSERT INTO deleted_notes (deleted_at, tag_ids, id, number, title, body)
     SELECT ${before(365)}, '[]', id, 0, 'old', 'b' FROM ids;
+    INSERT INTO note_versions
+    SELECT -id, -id, 1, 0, ${before(-36_500)}, 'future', 'b' FROM deleted_notes WHERE id > 1000;
     UPDATE deleted_notes SET deleted_at = ${before(-36_500)} WHERE id = 3;
     UPDATE deleted_notes SET deleted_at = ${before(31)} WHERE id = 4;
     UPDATE note_versions SET replaced_at = ${before(29)} WHERE note_id = 1;
