@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { checkFile } from '../../src/commands/check.ts';
 import { assertRefused, type Command, runCommand, startCommand } from '../support/command.ts';
 import { FILES_IN_USE, newFile } from '../support/databases.ts';
@@ -14,24 +13,23 @@ import { exported, runInProcess } from '../support/in-process-command.ts';
 import { startStandIn } from '../support/rqlite-stand-in.ts';
 import { startService } from '../support/service.ts';
 import { assertSound } from '../support/stored-data.ts';
+import { until } from '../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
 
 /** Large enough for a kill in the middle. */
 const NOTES = 20_000;
-const POLL_MS = 1;
 
 /** Resolves when `holds` is true; fails if the command ends before. */
-async function during({ ended }: Command, holds: () => boolean): Promise<void> {
+function during({ ended }: Command, holds: () => boolean): Promise<void> {
   let hasEnded = false;
-  ended.then(() => {
+  void ended.then(() => {
     hasEnded = true;
   });
-  while (!holds()) {
+  return until(() => {
     assert.ok(!hasEnded, `the command ended before ${holds}`);
-    // A busy loop would take a core from the command.
-    await sleep(POLL_MS);
-  }
+    return holds();
+  });
 }
 
 /** Resolves when the command has written part of `target` under another name. */
