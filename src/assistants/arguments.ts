@@ -1,10 +1,10 @@
 // The arguments of a call: coerced, checked, and as the request that they stand for.
 import { validationFailed } from '../contract/endpoint.ts';
-import type { OperationTool } from '../contract/generated.js';
 import { reportUnknown, violationsOf } from '../contract/violations.ts';
 import { parseJson } from '../http/body/json.ts';
 import type { Violation } from '../http/problem.ts';
 import type { Members } from '../resources/resource.ts';
+import type { OperationTool } from './generated.js';
 
 /** No number and no list of names for which a model sends a text needs a longer one. */
 const MAX_COERCED = 1_000;

@@ -1,7 +1,8 @@
 // Assistants: POST /mcp speaks the Model Context Protocol. Its tools are operations.
-import { tools } from '../contract/generated.js';
+
 import type { Feature, Series } from '../feature.ts';
 import type { Reply } from '../http/reply.ts';
+import { tools } from './generated.js';
 import { mcpRoute } from './protocol.ts';
 import { toolOver } from './tools.ts';
 

@@ -1,12 +1,12 @@
 // The Model Context Protocol over stateless HTTP: its revision 2026-07-28, here called modern, and
 // two earlier ones, whose clients begin with `initialize`.
 import { endpoint } from '../contract/endpoint.ts';
-import { type OperationTool, TOOL_HELP } from '../contract/generated.js';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 import type { Members } from '../resources/resource.ts';
 import { readVersion } from '../version.ts';
+import { type OperationTool, TOOL_HELP } from './generated.js';
 
 /** A tool. `call` resolves with a result and ids for the log; a Problem refuses the call. */
 export interface Tool {

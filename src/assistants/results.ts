@@ -1,8 +1,9 @@
 // What a model gets to see of an answer: compact JSON, without what costs it much to read.
-import { TOOL_HELP } from '../contract/generated.js';
+
 import type { Reply } from '../http/reply.ts';
 import type { Members } from '../resources/resource.ts';
 import type { requestOf } from './arguments.ts';
+import { TOOL_HELP } from './generated.js';
 
 /** Returns the text of the reply to a request; only one that reads shows the body of a note. */
 export function textOf(

@@ -1,11 +1,12 @@
 // Tools that stand for operations of the contract: a call makes the request that the operation
 // takes, and goes to the same route, so that it can do no more than HTTP.
-import type { OperationTool } from '../contract/generated.js';
+
 import { describeViolations } from '../contract/violations.ts';
 import type { Problem } from '../http/problem.ts';
 import type { Call, Route } from '../http/route.ts';
 import type { Members } from '../resources/resource.ts';
 import { requestOf } from './arguments.ts';
+import type { OperationTool } from './generated.js';
 import type { Tool } from './protocol.ts';
 import { textOf } from './results.ts';
 

@@ -10,7 +10,7 @@ export async function build(): Promise<void> {
   const output = new URL('../', import.meta.url);
   await removeStale(new URL('../', output), new URL('../', source));
   const contract = new URL('../schemas/openapi.json', source);
-  await compileContract(contract, new URL('contract/generated.js', output));
+  await compileContract(contract, output);
   await buildDocs(new URL('docs/', source), new URL('docs/', output));
 }
 

@@ -1,5 +1,5 @@
 // Compiles the schemas of the contract into validators, so that the service does not need Ajv.
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { _ } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
@@ -20,10 +20,10 @@ const OTHER_KEYWORDS = [
   ...['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components', 'x-enum-varnames'],
 ];
 
-/** Compiles the contract into the module of generated.d.ts. Rejects if it has a mistake. */
+/** Compiles the contract into the modules generated.js below `output`; rejects if it is wrong. */
 export async function compileContract(contract: URL, output: URL): Promise<void> {
   const document = JSON.parse(await readFile(contract, 'utf8'), prepare) as JsonObject;
-  const contents = new Contract(document).write();
+  const { contents, tools } = new Contract(document).write();
   const bundle = await build({
     stdin: { contents, resolveDir: import.meta.dirname, loader: 'js' },
     bundle: true,
@@ -33,7 +33,13 @@ export async function compileContract(contract: URL, output: URL): Promise<void>
     write: false,
     legalComments: 'inline',
   });
-  await writeFile(output, bundle.outputFiles[0]?.contents ?? '');
+  await writeModule(new URL('contract/', output), bundle.outputFiles[0]?.contents ?? '');
+  await writeModule(new URL('assistants/', output), tools);
+}
+
+async function writeModule(folder: URL, contents: string | Uint8Array): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(new URL('generated.js', folder), contents);
 }
 
 /** Makes references absolute, so that every schema of the document compiles on its own. */
@@ -81,8 +87,8 @@ class Contract {
     return `const ${mode} = ((exports) => {\n${code}\nreturn exports;\n})({});`;
   }
 
-  /** Returns the source of the module. It imports parts of Ajv, which esbuild puts into it. */
-  write(): string {
+  /** Returns the sources. `contents` imports parts of Ajv, which esbuild puts into it. */
+  write(): { contents: string; tools: string } {
     const paths = Object.entries(this.#document.paths as Record<string, JsonObject>);
     const operations = paths.flatMap(([template, item]) => {
       const methods = ['get', 'post', 'put', 'patch', 'delete'].filter((method) => method in item);
@@ -103,14 +109,12 @@ class Contract {
       (schema) => this.#merge(schema),
       (schema) => this.#validator('first', schema),
     );
-    return [
+    const contents = [
       `import { parseTime } from '../time.js';`,
       `const formats = { 'well-formed': (text) => text.isWellFormed(), 'date-time': parseTime };`,
       this.#declaration('first'),
       this.#declaration('all'),
       `export const operations = ${withExpressions(operations)};`,
-      `export const tools = ${withExpressions(tools)};`,
-      `export const TOOL_HELP = ${JSON.stringify(help)};`,
       `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
       `export const MAX_BODY_LENGTH = ${noteBody.maxLength};`,
       `export const MAX_TITLE_LENGTH = ${title.maxLength};`,
@@ -120,7 +124,14 @@ class Contract {
       `export const MAX_REPETITIONS = ${edit.repetitions};`,
       `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,
       `export const problems = ${JSON.stringify(this.#problemsOf())};`,
-    ].join('\n');
+      'export { first };',
+    ];
+    const toolLines = [
+      `import { first } from '../contract/generated.js';`,
+      `export const tools = ${withExpressions(tools)};`,
+      `export const TOOL_HELP = ${JSON.stringify(help)};`,
+    ];
+    return { contents: contents.join('\n'), tools: toolLines.join('\n') };
   }
 
   #operationOf(template: string, method: string, item: JsonObject): object {

@@ -71,35 +71,6 @@ export interface ProblemType {
   readonly example: Readonly<Record<string, unknown>>;
 }
 
-/** A tool that makes the first of its requests whose argument `when` is given, or that has none. */
-export interface OperationTool {
-  /** How clients list it. */
-  readonly listing: { readonly name: string; readonly annotations: Record<string, boolean> };
-  /** Each with its name in a request, which validates its body itself. */
-  readonly arguments: readonly (Omit<Parameter, 'in' | 'validate'> & {
-    readonly to: 'path' | 'query' | 'header' | 'body' | 'offset';
-    readonly target: string;
-    readonly type: string;
-    readonly isRequired: boolean;
-    readonly validate?: Validate;
-  })[];
-  /** With the part of the query that is always the same. */
-  readonly requests: readonly (Pick<Operation, 'method' | 'template'> & {
-    readonly when?: string;
-    readonly query?: string;
-    /** The arguments with which another request tells more, if there is no such record. */
-    readonly ifMissing?: object;
-  })[];
-  /** What to do, by the name of an argument, the code of its violation, or the slug. */
-  readonly remedies: Readonly<Record<string, string>>;
-}
-
-/** In the order in which clients list them. */
-export const tools: readonly OperationTool[];
-
-/** The instructions for assistants, and the most code points of a body that one answer has. */
-export const TOOL_HELP: { readonly instructions: string; readonly characters: number };
-
 /** In the order of the contract. */
 export const operations: readonly Operation[];
 

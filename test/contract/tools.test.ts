@@ -1,7 +1,8 @@
 // The tools for assistants are made of operations of the contract, and all clients can read them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { operations, TOOL_HELP, tools } from '../../src/contract/generated.js';
+import { TOOL_HELP, tools } from '../../src/assistants/generated.js';
+import { operations } from '../../src/contract/generated.js';
 import { at, contract } from '../support/contract.ts';
 
 interface Declared {

@@ -112,6 +112,7 @@ for (const [part, edits] of Object.entries(FEATURES)) {
     for (const [file, before, after = ''] of edits) copy.replace(file, before, after);
     await copy.run('node_modules/.bin/tsc');
     copy.takeBuilt('src/contract/generated.js');
+    if (part !== 'assistants') copy.takeBuilt('src/assistants/generated.js');
     if (part !== 'docs')
       copy.takeBuilt('src/docs/assets', 'src/docs/guides', 'src/docs/drawings.html');
     const tests = part === 'lists' ? TESTS_WITHOUT_LISTS : CORE_TESTS;
