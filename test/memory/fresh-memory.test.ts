@@ -1,9 +1,10 @@
 // The memory returns nothing that may be outdated: each rule of its proof, with a revision that the
-// test sets.
+// test sets, and a service that many write to.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FreshMemory } from '../../src/memory/fresh-memory.ts';
 import { type Change, PAGES } from '../../src/storage/writer.ts';
+import { playLedger } from '../support/freshness-ledger.ts';
 
 const TEXT = { text: 'text' };
 const NEW = { text: 'new' };
@@ -191,4 +192,10 @@ test('memory: does not keep a value without a text', async () => {
   memory.keep(memory.check(), 'notes', [[1, { text: undefined }]]);
   assert.equal(memory.bytes, 0);
   assert.equal(await find(1), undefined);
+});
+
+test('memory: never stale with three writers and sixteen readers', async (t) => {
+  const { stale, reads, fromMemory } = await playLedger(t, 150);
+  assert.deepEqual(stale, []);
+  assert.ok(fromMemory > 0, `${fromMemory} of ${reads} reads from memory`);
 });

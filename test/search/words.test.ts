@@ -121,20 +121,6 @@ test('search: words: every apostrophe separates words', () => {
     assert.equal(indexedText(`п${apostrophe}ять`), 'п ять ', apostrophe);
 });
 
-test('search: words: places are those in the original text', () => {
-  const text = '㍿ ﾃﾞｽ cre\u0300me, 👍🏽x';
-  const folded = new FoldedText(text);
-  folded.advance();
-  const places = Array.from(
-    { length: folded.textFrom(0).length },
-    (_, at) =>
-      folded.textFrom(0)[at] !== ' ' && text.slice(folded.startOf(at), folded.endOf(at + 1)),
-  ).filter((place) => place !== false);
-  const squares = Array.from({ length: 4 }, () => '㍿');
-  const letters = ['c', 'r', 'e\u0300', 'm', 'e'];
-  assert.deepEqual(places, [...squares, 'ﾃﾞ', 'ｽ', ...letters, '👍🏽', '👍🏽', 'x']);
-});
-
 test('search: words: a long word is cut between characters', () => {
   assert.equal(indexedText('x'.repeat(100_000)).trim(), 'x'.repeat(512));
   assert.equal(indexedText(`x${'𝼀'.repeat(400)}`).trim(), `x${'𝼀'.repeat(255)}`);
