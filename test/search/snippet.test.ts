@@ -73,13 +73,6 @@ for (const [query, body, expected] of CASES) {
   });
 }
 
-test('search: snippet: of the title, if only that matches', () => {
-  assert.deepEqual(snippetFor('milk', 'eggs', 'Some milk'), {
-    text: 'Some milk',
-    ranges: [[5, 9]],
-  });
-});
-
 test('search: snippet: the beginning, if no match is known', () => {
   const body = 'x '.repeat(200);
   assert.deepEqual(snippetFor('milk', body, 'title'), { text: body.slice(0, LENGTH), ranges: [] });
