@@ -24,15 +24,14 @@ const DAY_MS = 86_400_000;
 
 type EraseCore = Pick<Core, 'database' | 'write' | 'isStopping'>;
 
-/** Erases the rows that are not beyond a bound. */
+/** Erases the rows with times up to `time` and keys up to `last`. */
 async function erase(
   { database, write, isStopping }: EraseCore,
-  kind: typeof ERASURES.trash,
-  bound: number,
-  pauseFactor = RETENTION_TIMES.pauseFactor,
+  kind: typeof ERASURES.notes,
+  { time = NO_END, last = NO_END, pauseFactor = RETENTION_TIMES.pauseFactor },
 ): Promise<void> {
   for (let place = -NO_END; !isStopping(); ) {
-    const parameter = JSON.stringify([bound, place, Date.now()]);
+    const parameter = JSON.stringify([time, Date.now(), place, last]);
     const [row] = await database.read({ sql: kind.find, parameter });
     const keys: number[] = JSON.parse(String(row?.keys));
     const next = Number(row?.next ?? place);
@@ -41,7 +40,7 @@ async function erase(
     for (let start = 0; start < keys.length; start += STEP_ROWS) {
       if (isStopping()) return;
       const startedMs = performance.now();
-      const rows = keys.slice(start, start + STEP_ROWS).map((key) => [key, bound]);
+      const rows = keys.slice(start, start + STEP_ROWS).map((key) => [key, time]);
       await write(kind, 0, { rows });
       const pauseMs = (performance.now() - startedMs) * pauseFactor;
       await wait(Math.min(pauseMs, RETENTION_TIMES.maxPauseMs));
@@ -53,7 +52,7 @@ async function erase(
 export async function emptyTrash(core: EraseCore): Promise<void> {
   const sql = `SELECT max(position) AS last FROM ${TRASH.table}`;
   const [row] = await core.database.read({ sql });
-  await erase(core, ERASURES.trash, Number(row?.last), 1);
+  await erase(core, ERASURES.notes, { last: Number(row?.last), pauseFactor: 1 });
 }
 
 /** Erases what is due, now and every hour; the result ends this. With 0 days, all is due. */
@@ -67,8 +66,7 @@ export function startRetention(core: EraseCore, { days, places }: RetentionOptio
     if (!isMine) return;
     const nowMs = Math.min(Date.now(), performance.now() + leadMs);
     const time = days === 0 ? NO_END : nowMs - days * DAY_MS;
-    await erase(core, days === 0 ? ERASURES.trash : ERASURES.deletions, time);
-    await erase(core, ERASURES.versions, time);
+    for (const kind of Object.values(ERASURES)) await erase(core, kind, { time });
   }
 
   // What fails is repeated in an hour.

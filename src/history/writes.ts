@@ -57,46 +57,30 @@ export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', notes.table, 
 /** How many rows are looked at together. */
 const FOUND_ROWS = 4_096;
 
-/**
- * Erases rows by `key` if their `column` is not beyond a bound. In `found` are rows of which some
- * may be due; if there can be others, `next` is the key from which they follow.
- */
-function erasing(
-  { table }: typeof TRASH,
-  key: string,
-  column: string,
-  found: string,
-  next = 'NULL',
-) {
+/** Erases rows up to a time. Later keys have later times, unless these are in the future. */
+function erasing({ table }: typeof TRASH, key: string, time: string) {
+  const at = `coalesce(${time}, ${NO_END})`;
   const sql = `
-    WITH ${namedRows('sent', ['_key', '_bound'])}
+    WITH ${namedRows('sent', ['_key', '_time'])}
     DELETE FROM ${table} WHERE ${key} IN (SELECT _key FROM sent)
-      AND ${column} <= (SELECT max(_bound) FROM sent)`;
+      AND ${at} <= (SELECT max(_time) FROM sent)`;
   return {
+    /** Finds keys up to a time after a key, and the one from which others may follow. */
     find: `
-      SELECT json_group_array(${key}) FILTER (WHERE ${column} <= ?1 ->> 0) AS keys, ${next} AS next
-      FROM (${found} LIMIT ${FOUND_ROWS})`,
+      SELECT json_group_array(${key}) FILTER (WHERE ${at} <= ?1 ->> 0) AS keys,
+        iif(max(${time} BETWEEN ?1 ->> 0 AND ?1 ->> 1), NULL, max(${key})) AS next
+      FROM (SELECT ${key}, ${time} FROM ${table}
+            WHERE ${key} > ?1 ->> 2 AND ${key} <= ?1 ->> 3 ORDER BY ${key} LIMIT ${FOUND_ROWS})`,
     statements: { erase: { sql } },
     outcomes: () => [undefined],
     changes: () => [],
   } satisfies WriteKind<RowSet, undefined> & { find: string };
 }
 
-const deleted = (column: string) =>
-  `SELECT position, deleted_at FROM ${TRASH.table} WHERE ${column} <= ?1 ->> 0`;
-
-/** What erases rows with positions or times up to a bound. */
+/** What erases old rows. */
 export const ERASURES = {
-  trash: erasing(TRASH, 'position', 'position', deleted('position')),
-  deletions: erasing(TRASH, 'position', 'deleted_at', deleted('deleted_at')),
-  versions: erasing(
-    VERSIONS,
-    'id',
-    `coalesce(replaced_at, ${NO_END})`,
-    `SELECT id, replaced_at FROM ${VERSIONS.table} WHERE id > ?1 ->> 1 ORDER BY id`,
-    // Later ids have later times, unless these are in the future.
-    'iif(max(replaced_at BETWEEN ?1 ->> 0 AND ?1 ->> 2), NULL, max(id))',
-  ),
+  notes: erasing(TRASH, 'position', 'deleted_at'),
+  versions: erasing(VERSIONS, 'id', 'replaced_at'),
 };
 
 /** Whether no record has the id of the note, or that of one of its comments. */

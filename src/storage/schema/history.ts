@@ -60,8 +60,6 @@ CREATE TABLE deleted_notes (
   body TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX deleted_notes_by_time ON deleted_notes (deleted_at);
-
 CREATE TABLE deleted_comments (
   -- As comments, with the columns in the same order.
   id INTEGER NOT NULL,
