@@ -1,13 +1,17 @@
-// The build steps after the compiler: the contract, and the files of the documentation.
+// The build steps after the compiler: the contract, and the files of the documentation. A step of
+// the schema with a mistake fails the build.
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { buildDocs } from '../docs/build.ts';
+import { statementsOf } from '../storage/schema/migrations.ts';
+import { STEPS } from '../storage/schema/steps.ts';
 import { compileContract } from './contract.ts';
 
 /** Writes these files to dist/. Works only when compiled: its paths are relative to dist/. */
 export async function build(): Promise<void> {
   const source = new URL('../../../src/', import.meta.url);
   const output = new URL('../', import.meta.url);
+  STEPS.forEach(statementsOf);
   await removeStale(new URL('../', output), new URL('../', source));
   const contract = new URL('../schemas/openapi.json', source);
   await compileContract(contract, output);

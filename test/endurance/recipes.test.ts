@@ -152,4 +152,10 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
   await t.test('recipes: tests that do not speak of what is new pass', async () => {
     assert.deepEqual(await copy.failuresOf(OTHER_TESTS), []);
   });
+
+  await t.test('recipes: the build refuses a step with two statements in one', async () => {
+    copy.addStep('TWO', 'CREATE TABLE one (a TEXT);\nCREATE TABLE two (b TEXT);');
+    const reason = /an empty line must separate statements/;
+    await assert.rejects(copy.run('npm', 'run', 'build', '--silent'), reason);
+  });
 });

@@ -2,6 +2,7 @@
 // Some fields have the names of columns of json_each, which unpacks parameters.
 import { type Resource, text } from '../../src/resources/resource.ts';
 import type { Database } from '../../src/storage/database.ts';
+import { statementsOf } from '../../src/storage/schema/migrations.ts';
 import { STEPS as SCHEMA_STEPS } from '../../src/storage/schema/steps.ts';
 import type { Ends } from './engine.ts';
 import type { Engine } from './engines.ts';
@@ -53,7 +54,7 @@ const TABLES = [
 /** Opens a database that has the tables of {@link TASK_RESOURCES} too. */
 export async function openWithTasks(t: Ends, engine: Engine): Promise<Database> {
   const database = await engine.open(t);
-  const statements = TABLES.flatMap((part) => part.trim().split('\n\n'));
+  const statements = TABLES.flatMap(statementsOf);
   await database.transact(
     'tasks and steps',
     statements.map((sql) => ({ sql })),

@@ -62,13 +62,18 @@ export async function storedSchema(read: Database['read'], known = SCHEMA_VERSIO
 function transactionOf(step: string, version: number): Statement[] {
   const insert = `INSERT INTO notes_server_migrations (version) VALUES (${version})`;
   const generation = JSON.stringify(newGeneration());
+  return [VERSIONS_TABLE, insert, ...statementsOf(step)].map((sql) =>
+    sql.includes('?1') ? { sql, parameter: generation } : { sql },
+  );
+}
+
+/** Returns the statements of a step; throws if it has two without an empty line in between. */
+export function statementsOf(step: string): string[] {
   const statements = step.trim().split('\n\n');
   for (const each of statements)
     if (!ONE_STATEMENT.test(each.replace(/^ *--.*/gm, '')))
       throw new Error(`an empty line must separate statements, and nothing else: ${each}`);
-  return [VERSIONS_TABLE, insert, ...statements].map((sql) =>
-    sql.includes('?1') ? { sql, parameter: generation } : { sql },
-  );
+  return statements;
 }
 
 /** SQLite would carry out only the first of several in one text. A trigger has some of its own. */
