@@ -14,6 +14,7 @@ import {
   createStepReader,
   type IndexState,
   isCurrent,
+  type PreparedStep,
   type Searchable,
   stateOf,
   stateSql,
@@ -67,6 +68,8 @@ export class SearchIndex implements CommitObserver {
   readonly #states: Batcher<undefined, IndexState & { readonly backlog: number }>;
   readonly #waiting = new Set<Waiting>();
   #work: Promise<void> = Promise.resolve();
+  /** The step after the one that is being written. */
+  #ahead: Promise<PreparedStep | undefined> | undefined;
   #state: 'idle' | 'due' | 'working' | 'closed' = 'idle';
   /** Whether a search has been rejected because of the backlog. */
   #isWanted = false;
@@ -122,6 +125,7 @@ export class SearchIndex implements CommitObserver {
     this.#state = 'closed';
     clearTimeout(this.#timer);
     await this.#work;
+    await this.#ahead;
   }
 
   #schedule(ms: number): void {
@@ -141,12 +145,15 @@ export class SearchIndex implements CommitObserver {
     return this.#backlog * this.#msPerByte;
   }
 
+  get #isUrgent(): boolean {
+    return this.#isWanted || this.#waiting.size > 0;
+  }
+
   /** Takes steps until the index is up to date, or until the next pause. Never rejects. */
   async #catchUpInSteps(): Promise<void> {
-    const isUrgent = () => this.#isWanted || this.#waiting.size > 0;
     let pauseMs: number | undefined = 0;
     try {
-      while (this.#state === 'working' && (pauseMs === 0 || isUrgent()))
+      while (this.#state === 'working' && (pauseMs === 0 || this.#isUrgent))
         pauseMs = await this.#proceed();
     } catch (error) {
       const isFull = error instanceof DatabaseFull;
@@ -180,7 +187,9 @@ export class SearchIndex implements CommitObserver {
   /** Resolves with 'done' if nothing was left to do, with 'lost' if another process was first. */
   async #takeStep(): Promise<'done' | 'moved' | 'lost'> {
     const started = performance.now();
-    const { state, step, size, isFull } = await this.#prepare();
+    const ahead = this.#ahead && (await this.#ahead);
+    this.#ahead = undefined;
+    const { state, step, size, isFull } = ahead?.step ? ahead : await this.#prepare();
     if (isCurrent(state)) {
       this.#settleUpTo(state.number);
       return 'done';
@@ -189,7 +198,10 @@ export class SearchIndex implements CommitObserver {
       const restart = { rows: [], from: state, to: { number: state.last, id: 0 } };
       return (await this.#write(this.#kinds.restart, 0, restart)) ? 'moved' : 'lost';
     }
-    if (!(await this.#write(this.#kinds.step, 0, step))) return 'lost';
+    const writing = this.#write(this.#kinds.step, 0, step);
+    // The next step is prepared during the write; it has no effect if this one has none.
+    if (isFull && this.#isUrgent) this.#ahead = this.#prepare(step.to).catch(() => undefined);
+    if (!(await writing)) return 'lost';
     this.#learn(size, isFull, performance.now() - started);
     if (step.to.id === null) this.#settleUpTo(step.to.number);
     return 'moved';

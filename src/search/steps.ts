@@ -77,14 +77,14 @@ export interface PreparedStep {
 export const isOfTextsSql = (resource: Searchable) =>
   `type IN (${['created', 'updated', 'deleted'].map((event) => `'${typeOf(resource)}.${event}'`)})`;
 
-/** The tables of both queries: the position, the records that follow it, their sizes. */
-function nextSql(resource: Searchable, maxRecords: number): string {
+/** The tables of both queries: the position `from`, the records that follow it, their sizes. */
+function nextSql(resource: Searchable, maxRecords: number, from = 'number, id'): string {
   const { table, search } = resource;
   const size = searchedFieldsOf(resource).map((name) => `octet_length(${table}.${name})`);
   return `
     place AS MATERIALIZED (
       SELECT number, id, last, number = last OR (number < last AND oldest <= number + 1) AS reaches
-      FROM (SELECT number, id, ${LAST_NUMBER} AS last,
+      FROM (SELECT ${from}, ${LAST_NUMBER} AS last,
               coalesce((SELECT min(number) FROM ${CHANGES}), ${LAST_NUMBER} + 1) AS oldest
             FROM ${search.position})),
     logged AS MATERIALIZED (
@@ -121,8 +121,10 @@ export function stateSql(resource: Searchable): string {
 function workSql(resource: Searchable): string {
   const { table } = resource;
   const texts = searchedFieldsOf(resource).map((name) => `${table}.${name}`);
+  const from = `
+    coalesce(?1 ->> 0, number) AS number, iif(?1 ->> 0 IS NULL, id, ?1 ->> 1) AS id`;
   return `
-    WITH ${nextSql(resource, STEP_LIMITS.records)},
+    WITH ${nextSql(resource, STEP_LIMITS.records, from)},
     sized AS (
       SELECT position, id, size, sum(size) OVER (ORDER BY position) - size AS before FROM measured)
     SELECT place.*, taken.*, (SELECT count(*) FROM due) AS due,
@@ -149,11 +151,12 @@ export function isCurrent({ number, id, last }: IndexState): boolean {
   return number === last && id === null;
 }
 
-/** Returns a function that resolves with the next step. */
+/** Returns a function that resolves with the step from a position, by default the stored one. */
 export function createStepReader(resource: Searchable, { read }: Source) {
   const sql = workSql(resource);
-  return async (): Promise<PreparedStep> => {
-    const [row] = await read({ sql });
+  return async (from?: IndexPosition): Promise<PreparedStep> => {
+    const parameter = JSON.stringify(from ? [from.number, from.id] : []);
+    const [row] = await read({ sql, parameter });
     if (!row) throw new Error('the search index has no position');
     const state = stateOf(row);
     if (isCurrent(state) || !state.reaches) return { state, size: 0, isFull: false };
