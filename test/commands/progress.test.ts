@@ -7,13 +7,15 @@ import { createProgress } from '../../src/commands/progress.ts';
 function written(t: TestContext, isTerminal: boolean, total: number, parts = total): string[] {
   const texts: string[] = [];
   let time = 0;
-  t.mock.method(performance, 'now', () => time);
+  const clock = t.mock.method(performance, 'now', () => time);
   const progress = createProgress({ isTerminal, write: (text) => texts.push(text) }, 'copied');
   for (let done = 0; done <= parts; done += 1) {
     progress(done, total);
     time += 10;
   }
   progress(total, total);
+  // Of several mocks, the end of the test would restore the first one.
+  clock.mock.restore();
   return texts;
 }
 
