@@ -95,9 +95,11 @@ class Contract {
       return methods.map((method) => this.#operationOf(template, method, item));
     });
     const tags = this.#find('/components/parameters/TagIdFilter/schema');
-    const search = this.#find('/components/parameters/SearchText');
-    const bulk = this.#find('/components/requestBodies/NoteCreateRequest/x-bounds');
-    const edit = this.#find('/components/requestBodies/EditRequest/x-bounds');
+    const bounds = [
+      this.#find('/components/parameters/SearchText/x-bounds'),
+      this.#find('/components/requestBodies/NoteCreateRequest/x-bounds'),
+      this.#find('/components/requestBodies/EditRequest/x-bounds'),
+    ];
     const snippet = this.#find('/components/schemas/Snippet/properties/text');
     const noteBody = this.#find('/components/schemas/NoteBody');
     const name = this.#find('/components/parameters/NoteName/schema');
@@ -120,9 +122,7 @@ class Contract {
       `export const MAX_TITLE_LENGTH = ${title.maxLength};`,
       `export const NOTE_NAME = new RegExp(${JSON.stringify(name.pattern)});`,
       `export const MAX_TAG_FILTERS = ${tags.maxItems};`,
-      `export const MAX_BULK_TAGS = ${bulk.tags};`,
-      `export const MAX_REPETITIONS = ${edit.repetitions};`,
-      `export const QUERY_BOUNDS = ${JSON.stringify(search['x-bounds'])};`,
+      `export const BOUNDS = ${JSON.stringify(Object.assign({}, ...bounds))};`,
       `export const problems = ${JSON.stringify(this.#problemsOf())};`,
       'export { first };',
     ];

@@ -4,6 +4,7 @@ import { isText } from '../http/body/formats.ts';
 import { Problem, type Violation } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
+import type { Members } from '../resources/resource.ts';
 import { type Body, type Operation, operations, type Parameter } from './generated.js';
 import { describeViolations, findViolations, reportUnknown, violationsOf } from './violations.ts';
 
@@ -28,8 +29,6 @@ const MAX_ERRORS = 20;
 
 /** Returns what a body, in JSON or a text, stands for in JSON. Adds to the violations. */
 export type ReadBody = (call: Call, parameters: Members, violations: Violation[]) => unknown;
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** Returns the route of an operation of the contract; only with `readBody`, it takes texts. */
 export function endpoint<Parameters = unknown, Content = unknown>(

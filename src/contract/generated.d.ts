@@ -92,11 +92,5 @@ export const NOTE_NAME: RegExp;
 /** How many tags a list of notes may be filtered by, whether by id or by name. */
 export const MAX_TAG_FILTERS: number;
 
-/** How many tags the lines of one request may have together. */
-export const MAX_BULK_TAGS: number;
-
-/** How often a text to find may repeat its beginning. */
-export const MAX_REPETITIONS: number;
-
-/** What the text of a search may contain. */
-export const QUERY_BOUNDS: Readonly<Record<'words' | 'terms' | 'prefixes', number>>;
+/** The bounds that no schema can express: of searches, of all lines together, and of edits. */
+export const BOUNDS: Record<'words' | 'terms' | 'prefixes' | 'tags' | 'repetitions', number>;

@@ -1,6 +1,6 @@
 // Appends to notes, and edits of them in one place: clients need neither read nor send the body.
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
-import { MAX_BODY_LENGTH, MAX_REPETITIONS } from '../contract/generated.js';
+import { BOUNDS, MAX_BODY_LENGTH } from '../contract/generated.js';
 import { violationAt } from '../contract/violations.ts';
 import type { Core } from '../feature.ts';
 import { isText } from '../http/body/formats.ts';
@@ -23,13 +23,13 @@ type Texts = {
 type AtId = Input<{ readonly note_id: number }, Texts>;
 
 /** The longest part that a text can repeat too often, in units of UTF-16. */
-const MAX_PART = Math.floor((2 * MAX_BODY_LENGTH) / MAX_REPETITIONS);
+const MAX_PART = Math.floor((2 * MAX_BODY_LENGTH) / BOUNDS.repetitions);
 
 /**
  * A part, the same as often as it may be, and the first unit of one more. To find this among such
  * repetitions takes long, and meanwhile no other write is carried out.
  */
-const REPETITIVE = new RegExp(`^((.).{0,${MAX_PART - 1}}?)\\1{${MAX_REPETITIONS - 1}}\\2`, 's');
+const REPETITIVE = new RegExp(`^((.).{0,${MAX_PART - 1}}?)\\1{${BOUNDS.repetitions - 1}}\\2`, 's');
 
 /** A name can lead to another note than at the first request. */
 const DELETED = 'The note of the first request with this idempotency key was deleted.';
@@ -42,7 +42,7 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>
   blank: ['pattern', 'must not leave the body blank'],
   repetitive: [
     'maxItems',
-    `must not begin with more than ${MAX_REPETITIONS} repetitions of a text: begin it elsewhere`,
+    `must not begin with more than ${BOUNDS.repetitions} repetitions of a text: begin it elsewhere`,
   ],
 };
 

@@ -1,6 +1,6 @@
 // What the search adds to lists: the words to find, the order of the best matches, and snippets.
 import { validationFailed } from '../contract/endpoint.ts';
-import { QUERY_BOUNDS } from '../contract/generated.js';
+import { BOUNDS } from '../contract/generated.js';
 import type { Violation } from '../http/problem.ts';
 import type { Filter, ListExtension, Made, Parameters } from '../list-extension.ts';
 import type { Resource } from '../resources/resource.ts';
@@ -43,7 +43,7 @@ export function searchInLists(indexes: ReadonlyMap<Resource, SearchIndex>): List
 
 /** Returns what these parameters ask for. Throws 422. */
 function queryOf(q: unknown, match: unknown): Query {
-  const query = parseQuery(String(q), QUERY_BOUNDS, match === 'prefix');
+  const query = parseQuery(String(q), BOUNDS, match === 'prefix');
   if (!('fault' in query)) return query;
   throw validationFailed([{ field: 'q', in: 'query', code: 'words', detail: query.fault }]);
 }
@@ -57,5 +57,5 @@ function checkMatch({ q, match }: Parameters): Violation | undefined {
 /** Returns the parameter with which a search for whole words may find more. */
 function prefixSearch({ q, match }: Parameters): string | undefined {
   if (q === undefined || match !== undefined) return undefined;
-  return 'fault' in parseQuery(String(q), QUERY_BOUNDS, true) ? undefined : 'match=prefix';
+  return 'fault' in parseQuery(String(q), BOUNDS, true) ? undefined : 'match=prefix';
 }

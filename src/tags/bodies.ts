@@ -1,6 +1,6 @@
 // The tags in the bodies of notes.
 import { validationFailed } from '../contract/endpoint.ts';
-import { MAX_BULK_TAGS } from '../contract/generated.js';
+import { BOUNDS } from '../contract/generated.js';
 import { violationAt } from '../contract/violations.ts';
 import type { BodyFormat } from '../http/body/formats.ts';
 import type { Violation } from '../http/problem.ts';
@@ -31,8 +31,8 @@ export const readTags: WritePart['read'] = ({ call: { format } }, bodies, newAt)
     if (!given) continue;
     tags ??= [];
     for (const tag of given) tags.push([row, tag]);
-    if (tags.length <= MAX_BULK_TAGS) continue;
-    const detail = `must have fewer items: all lines may have ${MAX_BULK_TAGS} tags together`;
+    if (tags.length <= BOUNDS.tags) continue;
+    const detail = `must have fewer items: all lines may have ${BOUNDS.tags} tags together`;
     const path = `${pathOf(row, format)}/${ids ? 'tag_ids' : 'tags'}`;
     violations.push(violationAt(path, 'maxItems', detail));
     break;

@@ -1,27 +1,26 @@
 // The query language: what each query finds in SQLite, compared with a plain scan over the texts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { QUERY_BOUNDS } from '../../src/contract/generated.js';
+import { BOUNDS } from '../../src/contract/generated.js';
 import { parseQuery } from '../../src/search/query.ts';
 import { findIn, type Note } from '../support/search.ts';
 import { checkFinds, checkMatches } from '../support/search-checks.ts';
 
 /** Returns the expression of a query that has no fault. */
 function matchOf(query: string): string {
-  const parsed = parseQuery(query, QUERY_BOUNDS);
+  const parsed = parseQuery(query, BOUNDS);
   assert.ok('match' in parsed, query);
   return parsed.match;
 }
 
 test('search: query: each word can be the beginning of one', () => {
-  const open = parseQuery('a "b c" d* -e 東京', QUERY_BOUNDS, true);
-  assert.deepEqual(open, parseQuery('a* "b c"* d* -e* 東京', QUERY_BOUNDS));
+  const open = parseQuery('a "b c" d* -e 東京', BOUNDS, true);
+  assert.deepEqual(open, parseQuery('a* "b c"* d* -e* 東京', BOUNDS));
 });
 
 test('search: query: punctuation and phrases count as the words that they are', () => {
   assert.ok(
-    'match' in
-      parseQuery(`${'! '.repeat(40)}${'"a b" '.repeat(16)}${'-d '.repeat(16)}`, QUERY_BOUNDS),
+    'match' in parseQuery(`${'! '.repeat(40)}${'"a b" '.repeat(16)}${'-d '.repeat(16)}`, BOUNDS),
   );
 });
 
