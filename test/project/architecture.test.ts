@@ -85,7 +85,7 @@ function severalWith(pattern: RegExp): string[] {
 }
 
 /** The most that the core may have. Features grow in their folders. */
-const MAX_CORE = { files: 47, lines: 4_940 };
+const MAX_CORE = { files: 46, lines: 4_900 };
 
 /** The line in which the body of a function, a method or a loop begins. */
 const BODY_START = /(?:\)(?:: .+)?|=>) \{$/;
@@ -217,9 +217,7 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
       .map(({ path, lines }) => `src/${path} has ${lines.length} lines`),
 
   'the core does not grow (lower the bound if it has become smaller)': () => {
-    const core = sources.filter(({ path, room }) => {
-      return [...CORE, 'app'].includes(room) && !path.endsWith('.d.ts');
-    });
+    const core = sources.filter(({ room }) => [...CORE, 'app'].includes(room));
     const lines = core.reduce((sum, each) => sum + each.lines.length, 0);
     const isOver = core.length > MAX_CORE.files || lines > MAX_CORE.lines;
     return isOver ? [`the core has ${lines} lines in ${core.length} files`] : [];
