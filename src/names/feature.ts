@@ -27,7 +27,7 @@ interface Operation {
   newNote?(input: Named): Members;
 }
 
-/** The notes at their names, and `others` that can be done with them. */
+/** The notes at their names; `operations` are what else can be done with them. */
 export function names(
   core: Core,
   handlersOf: (resource: Resource, bases: Bases) => Records,
@@ -96,7 +96,8 @@ async function performAt(
         error instanceof Problem && error.message === notFound(notes.label, name).message;
       if (isMissing && id === undefined) throw noNote(name);
       // Another program may have deleted the note without its name.
-      if (isMissing && id === missing) throw new DatabaseDamaged('a name has no note');
+      if (isMissing && id === missing)
+        throw newNote ? new DatabaseDamaged('a name has no note') : noNote(name);
       if (!isMissing && error !== NAME_TAKEN) throw error;
       missing = id;
     }

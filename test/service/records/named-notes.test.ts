@@ -1,6 +1,7 @@
 // Notes at names that clients choose.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { newFile } from '../../support/databases.ts';
 import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
 import { request as send } from '../../support/http.ts';
 import { startProcesses } from '../../support/processes.ts';
@@ -180,12 +181,19 @@ test('names: a text is a named note, too', async (t) => {
   assert.equal(text, '# Log\n\nsecond');
 });
 
-test('names: one that another program has left without a note is 503', async (t) => {
-  const { request, file } = await startService(t);
+test('names: one without its note, which another program deleted, cannot be written', async (t) => {
+  const file = newFile(t);
+  const { request } = await startService(t, { db: file });
   await request('PUT', AT, { json: NOTE });
   await beside(file, (other) => other.execute('PRAGMA foreign_keys = OFF; DELETE FROM notes'));
-  for (const method of ['GET', 'PUT', 'DELETE'])
-    assert.equal((await request(method, AT, method === 'PUT' ? { json: NOTE } : {})).status, 503);
+  for (const [method, status] of [
+    ['GET', 404],
+    ['DELETE', 404],
+    ['PUT', 503],
+  ] as const) {
+    const answer = await request(method, AT, method === 'PUT' ? { json: NOTE } : {});
+    assert.equal(answer.status, status, method);
+  }
 });
 
 test('names: lists can show and select them', async (t) => {
