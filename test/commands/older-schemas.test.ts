@@ -25,7 +25,9 @@ for (let version = 1; version <= STEPS.length; version += 1) {
     await run('restore', backup, '--db', restored);
     assert.equal(await exported(restored), lines);
     await run('check', '--repair', '--db', restored);
-    writeFileSync(`${imported}.jsonl`, lines);
+    // As the program of that schema wrote its exports.
+    const asThen = lines.replace('"version":4', `"version":${Math.max(version, 2)}`);
+    writeFileSync(`${imported}.jsonl`, asThen);
     await run('import', `${imported}.jsonl`, '--db', imported);
     const recordsOf = (text: string) => text.split('\n').slice(1);
     assert.deepEqual(recordsOf(await exported(imported)), recordsOf(lines));

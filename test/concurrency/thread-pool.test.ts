@@ -195,3 +195,14 @@ test('leases: all idle threads end after a time without a lease', async (t) => {
   await assertServes(pool, 2);
   assert.equal(pool.started.length, 5);
 });
+
+test('leases: threads that were leased when the others ended end later', async (t) => {
+  const { pool, clock } = await usedPool(t, 2);
+  const held = await hold(pool, 1);
+  clock.tick(LIMITS.idleMs);
+  await until(() => pool.living.size === 1);
+  await held.finish();
+  assertIdle(pool, 1);
+  clock.tick(LIMITS.idleMs);
+  await until(() => pool.living.size === 0);
+});

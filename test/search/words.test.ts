@@ -15,6 +15,7 @@ const TEXTS: readonly (readonly [string, string, string])[] = [
   ['Vietnamese', 'Tiếng Việt, đường', 'tieng viet duong'],
   ['Greek', 'ΟΔΌΣ οδός ᾳ', 'οδοσ οδοσ α'],
   ['Cyrillic', 'Ёлка ЙОД', 'елка иод'],
+  ['apostrophes', "п'ять п’ять пʼять пʻять п＇ять", 'п ять п ять п ять п ять п ять'],
   ['Arabic', 'مُحَمَّد كتـــاب ﷲ لَهُۥ', 'محمد كتاب الله له'],
   ['Hebrew', 'שָׁלוֹם', 'שלומ'],
   ['Devanagari', 'हिन्दी', 'हिन्दी'],

@@ -176,6 +176,21 @@ for (const path of [undefined, ':memory:']) {
     }
   }
 
+  test(`sqlite: a read sees all of a transaction or nothing (${where})`, async (t) => {
+    const database = await openDatabase(t, path);
+    const seen: unknown[] = [];
+    for (let round = 1; round <= 30; round += 1) {
+      const reading = Promise.all([1, 2, 3].map(() => countOf(database)));
+      await database.transact('test', [{ sql: ADD }, { sql: ADD }, { sql: ADD }]);
+      seen.push(...(await reading), await countOf(database));
+    }
+    assert.equal(seen.at(-1), 90);
+    assert.deepEqual(
+      seen.filter((count) => Number(count) % 3 !== 0),
+      [],
+    );
+  });
+
   test(`sqlite: concurrent transactions take turns (${where})`, async (t) => {
     const database = await openDatabase(t, path);
     const pairs = Array.from({ length: 20 }, () =>

@@ -56,9 +56,17 @@ type Draw = typeof draws extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** How frequent each move is. */
 const MOVES = {
-  ...{ create: 2, createOnce: 4, putNamed: 6, read: 3, put: 2, patch: 3, tag: 6, untag: 1 },
-  ...{ createTag: 1, removeTag: 2 },
-  ...{ comment: 2, removeComment: 1, remove: 6, restore: 7, erase: 1, eraseAll: 1 },
+  ...{ create: 2, createOnce: 4, putNamed: 6, read: 3, put: 2, patch: 3, append: 1 },
+  ...{ tag: 6, untag: 1, createTag: 1, removeTag: 2 },
+  ...{
+    comment: 2,
+    changeComment: 1,
+    removeComment: 1,
+    remove: 6,
+    restore: 7,
+    erase: 1,
+    eraseAll: 1,
+  },
   ...{ eraseVersions: 1, revert: 1, age: 2 },
 };
 const NAMED_MOVES = Object.entries(MOVES).flatMap(([name, times]) =>
@@ -254,14 +262,24 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
   patch = (draw: Draw) =>
     this.#change(draw, 'PATCH', { body: draw.body }, ({ title }) => ({ ...draw, title }));
 
+  append = (draw: Draw) =>
+    this.#change(
+      draw,
+      'POST',
+      { text: draw.title },
+      ({ title, body }) => ({ title, body: `${body}\n${draw.title}` }),
+      '/append',
+    );
+
   async #change(
     draw: Draw,
     method: string,
     json: object,
     textOf: (note: Note) => Pick<Note, 'title' | 'body'>,
+    suffix = '',
   ): Promise<void> {
     const [id, note] = this.#target(draw);
-    const answer = await this.#sendTo(note, draw, [200, method, `/notes/${id}`], json);
+    const answer = await this.#sendTo(note, draw, [200, method, `/notes/${id}${suffix}`], json);
     if (note && answer) await this.#changed(note, textOf(note), answer);
   }
 
@@ -317,12 +335,25 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     note?.comments.set(json.id, body);
   }
 
+  async changeComment(draw: Draw): Promise<void> {
+    const [path, id, comments] = this.#commentOf(draw);
+    const { body } = draw;
+    await this.#request(comments ? 200 : 404, 'PUT', path, { body });
+    comments?.set(id, body);
+  }
+
   async removeComment(draw: Draw): Promise<void> {
+    const [path, id, comments] = this.#commentOf(draw);
+    await this.#request(comments ? 204 : 404, 'DELETE', path);
+    comments?.delete(id);
+  }
+
+  #commentOf(draw: Draw): [path: string, id: number, comments: Note['comments'] | undefined] {
     const [noteId, note] = this.#target(draw);
     const ids = [...(note?.comments.keys() ?? [])];
     const id = ids[draw.other % ids.length] ?? UNKNOWN;
-    const isThere = note?.comments.delete(id);
-    await this.#request(isThere ? 204 : 404, 'DELETE', `/notes/${noteId}/comments/${id}`);
+    const path = `/notes/${noteId}/comments/${id}`;
+    return [path, id, note?.comments.has(id) ? note.comments : undefined];
   }
 
   async remove(draw: Draw): Promise<void> {

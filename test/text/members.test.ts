@@ -90,6 +90,16 @@ test('texts: large ones of every kind are read', () => {
   }
 });
 
+test('texts: a note in Markdown is the same note, except for line breaks and outer spaces', () => {
+  fc.assert(
+    fc.property(filledText, filledText, (title, body) => {
+      const shown = title.replace(/\r\n|[\r\n]/g, ' ').trim();
+      assert.deepEqual(noteIn(markdownOf({ title, body })), { title: shown, body });
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
 test('texts: every text that is not blank is a note, and stays it in Markdown', () => {
   fc.assert(
     fc.property(filledText, (each) => {

@@ -72,6 +72,17 @@ for (const [name, ping] of [
   });
 }
 
+test('health: each request asks the database again', async () => {
+  let isWell = true;
+  const ping = () => (isWell ? Promise.resolve() : Promise.reject(new Error('gone')));
+  const { routes } = health({ database: { ping }, isStopping: () => false });
+  for (const { template, handle } of routes().filter((each) => each.template !== '/livez'))
+    for (const expected of [200, 503, 200]) {
+      isWell = expected === 200;
+      assert.equal((await handle(EMPTY_CALL)).status, expected, template);
+    }
+});
+
 test('health: an answer leaves no timer that keeps the process', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const before = timers();
