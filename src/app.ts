@@ -79,8 +79,8 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
     exported({ ...siblings, options, database }),
     options.noMcp ? {} : assistants(),
   );
-  const kept = { days: options.historyDays, places: siblings.places };
-  addFeatures(features, { database, isStopping: () => isStopping }, kept);
+  const shared = { isStopping: () => isStopping, takeWork: siblings.places?.take };
+  addFeatures(features, { database, ...shared }, options.historyDays);
   const serving = serve(features, options, guarded);
 
   /** Finishes requests in flight (within a time limit), then closes connections and database. */
@@ -167,17 +167,16 @@ async function serve(
 /** Adds the features that need the core. */
 function addFeatures(
   features: RecordFeature[],
-  { database, isStopping }: Pick<Core, 'database' | 'isStopping'>,
-  kept: Parameters<typeof history>[2],
+  given: Pick<Core, 'database' | 'isStopping' | 'takeWork'>,
+  historyDays: number,
 ): void {
   const observers: CommitObserver[] = [];
   const meters = features.find((each) => each.meters)?.meters;
   const core: Core = {
-    database,
+    ...given,
     memory: features.find((each) => each.memory)?.memory ?? NO_MEMORY,
-    write: createWriter(database, observers, meters?.write),
+    write: createWriter(given.database, observers, meters?.write),
     meters,
-    isStopping,
   };
   const edited = edits(core);
   features.push(
@@ -190,7 +189,7 @@ function addFeatures(
     names(core, (...notes) => recorded.handlersOf(...notes), edited),
     times(),
     texts(),
-    history(core, (...notes) => recorded.handlersOf(...notes), kept),
+    history(core, (...notes) => recorded.handlersOf(...notes), historyDays),
     changes(core),
   );
   features.push(lists(core, features));

@@ -19,6 +19,8 @@ export interface Core {
   readonly write: Write;
   readonly meters: Meters | undefined;
   readonly isStopping: () => boolean;
+  /** Resolves with whether this process alone may do the work; undefined if there is no other. */
+  readonly takeWork?: ((work: string) => Promise<boolean>) | undefined;
 }
 
 /** Functions that read the current values of metrics. A number is the value without labels. */

@@ -15,7 +15,7 @@ import type { Resource } from '../resources/resource.ts';
 import type { Database } from '../storage/database.ts';
 import { timeSql } from '../time.ts';
 import { type KeptInput, listKept, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
-import { emptyTrash, type RetentionOptions, startRetention } from './retention.ts';
+import { emptyTrash, startRetention } from './retention.ts';
 import { ERASE_NOTE, ERASE_VERSIONS, RESTORE } from './writes.ts';
 
 type AtNote<Content = unknown> = Input<{ readonly note_id: number }, Content>;
@@ -34,14 +34,14 @@ const STOPPING = 'The service is stopping; the rest of the trash has not been er
 export function history(
   core: Core,
   handlersOf: (resource: Resource, bases: Bases) => Records,
-  options: RetentionOptions,
+  days: number,
 ): Feature {
   return {
     routes(bases) {
       const records = handlersOf(notes, bases);
       return [...trashRoutes(core, records), ...versionRoutes(core, records)];
     },
-    close: startRetention(core, options),
+    close: startRetention(core, days),
   };
 }
 

@@ -7,19 +7,14 @@ import { ERASURES, NO_END } from './writes.ts';
 /** The times of retention; tests change them. */
 export const RETENTION_TIMES = {
   everyMs: 3_600_000,
-  /** How many times as long as a step of the background takes it pauses. */
+  /** The pause after a step of the background as a multiple of its time. */
   pauseFactor: 9,
   /** A stop waits for the end of a pause. */
   maxPauseMs: 250,
 };
 
-/** For how many days texts are kept, and what only one of several processes can take. */
-export interface RetentionOptions {
-  readonly days: number;
-  readonly places: { take(place: string): Promise<boolean> } | undefined;
-}
-
-const STEP_ROWS = 64;
+/** A row may take a hundred versions and many comments along. */
+const STEP_ROWS = 16;
 const DAY_MS = 86_400_000;
 
 type EraseCore = Pick<Core, 'database' | 'write' | 'isStopping'>;
@@ -32,7 +27,7 @@ async function erase(
 ): Promise<void> {
   for (let place = -NO_END; !isStopping(); ) {
     const parameter = JSON.stringify([time, Date.now(), place, last]);
-    const [row] = await database.read({ sql: kind.find, parameter });
+    const [row] = await database.read({ sql: kind.find, parameter, isSlow: true });
     const keys: number[] = JSON.parse(String(row?.keys));
     const next = Number(row?.next ?? place);
     if (keys.length === 0 && next === place) return;
@@ -56,13 +51,13 @@ export async function emptyTrash(core: EraseCore): Promise<void> {
 }
 
 /** Erases what is due, now and every hour; the result ends this. With 0 days, all is due. */
-export function startRetention(core: EraseCore, { days, places }: RetentionOptions) {
+export function startRetention(core: EraseCore & Pick<Core, 'takeWork'>, days: number) {
   // A clock that is set forward must make nothing due.
   const leadMs = Date.now() - performance.now();
-  let isMine = places === undefined;
+  let isMine = core.takeWork === undefined;
 
   async function eraseDue(): Promise<void> {
-    isMine ||= (await places?.take('retention')) ?? false;
+    isMine ||= (await core.takeWork?.('retention')) ?? false;
     if (!isMine) return;
     const nowMs = Math.min(Date.now(), performance.now() + leadMs);
     const time = days === 0 ? NO_END : nowMs - days * DAY_MS;

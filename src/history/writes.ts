@@ -54,10 +54,13 @@ export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH.table, TRASH.number
 /** Erases the versions of a note. */
 export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', notes.table, 'number');
 
-/** How many rows are looked at together. */
+/** How many rows a read looks at. */
 const FOUND_ROWS = 4_096;
 
-/** Erases rows up to a time. Later keys have later times, unless these are in the future. */
+/**
+ * Erases rows up to a time. Later keys have later times, unless the clock was set: then a row may
+ * go with later ones, or stay until its time in the future.
+ */
 function erasing({ table }: typeof TRASH, key: string, time: string) {
   const at = `coalesce(${time}, ${NO_END})`;
   const sql = `
@@ -65,7 +68,7 @@ function erasing({ table }: typeof TRASH, key: string, time: string) {
     DELETE FROM ${table} WHERE ${key} IN (SELECT _key FROM sent)
       AND ${at} <= (SELECT max(_time) FROM sent)`;
   return {
-    /** Finds keys up to a time after a key, and the one from which others may follow. */
+    /** Given [time, now, after, last]: keys up to `time`, and the one that others may follow. */
     find: `
       SELECT json_group_array(${key}) FILTER (WHERE ${at} <= ?1 ->> 0) AS keys,
         iif(max(${time} BETWEEN ?1 ->> 0 AND ?1 ->> 1), NULL, max(${key})) AS next

@@ -10,14 +10,17 @@ import { SEARCHABLE } from './steps.ts';
 const FULL = 'The disk is full: the search index cannot follow the notes; other reads go on.';
 
 /** The indexes, and the searches in lists, which wait until their index has caught up. */
-export function search({ database, write }: Core): Feature {
+export function search(core: Core): Feature {
+  const { database, write } = core;
   const all = SEARCHABLE.map((each) => [each, new SearchIndex(each, database, write)] as const);
   const indexes = new Map<Resource, SearchIndex>(all);
-  const ends = SEARCHABLE.map((each) => startPurges(each, { database, write }));
+  const purges = SEARCHABLE.map((each) => startPurges(each, core));
   return {
     inLists: searchInLists(indexes),
     commits: {
       end(commit) {
+        // A purge leaves nothing to index.
+        if (commit.runs.every((run) => purges.some(({ kind }) => kind === run.kind))) return;
         for (const index of indexes.values()) index.end(commit);
       },
     },
@@ -28,7 +31,7 @@ export function search({ database, write }: Core): Feature {
       return undefined;
     },
     async close() {
-      await Promise.all(ends.map((end) => end()));
+      await Promise.all(purges.map(({ end }) => end()));
       for (const index of indexes.values()) await index.close();
     },
   };

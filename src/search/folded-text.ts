@@ -52,6 +52,7 @@ export class FoldedText {
     return this.isWhole ? this.#length : this.#length - 1;
   }
 
+  /** Returns the folded text from a position on. */
   textFrom(position: number): string {
     const { buffer, byteOffset, byteLength } = this.#units.subarray(position, this.length);
     // Several times as fast as String.fromCharCode.

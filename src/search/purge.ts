@@ -2,72 +2,91 @@
 // merges the parts that have them, which may never happen: so in the background, all are merged.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Core } from '../feature.ts';
+import { readStatement } from '../records/writes.ts';
 import type { RowSet, WriteKind } from '../storage/writer.ts';
 import type { Searchable } from './steps.ts';
 
 /** How purges work; tests change it. */
 export const PURGES = {
+  /** The shortest and the longest pause between two purges. */
   minPauseMs: 10_000,
-  /** A purge writes the whole index again, so the pause after it is this many times as long. */
-  pauseFactor: 100,
-  /** How many times as long as a merge the pause after it is, so that nobody waits. */
+  maxPauseMs: 86_400_000,
+  /** The pause after one that fails, as on a full disk. */
+  failedPauseMs: 600_000,
+  /** The pause as a multiple of the time of the merges, which write the whole index again. */
+  pauseFactor: 1_000,
+  /** The pause after a merge as a multiple of its time, so that other writes need not wait. */
   mergePauseFactor: 9,
   /** About how many pages a merge writes. */
   pages: 64,
 };
 
-/** Returns the read of the state of an index, and the kind of writes that merge its parts. */
+/** Returns the read that tells whether an index has marks, and the kind of writes that merge. */
 export function purgeOf({ search: { table } }: Searchable) {
-  // Of the table of FTS5, row 10 lists the parts, and the marks of removed rows follow 2 ** 53.
+  // In the table of FTS5, row 10 lists the parts, and the marks of removed rows follow 2 ** 53.
   const state = `
-    SELECT hex(block) AS parts,
-      EXISTS (SELECT 1 FROM ${table}_data WHERE id >= ${2 ** 53}) AS has_marks
-    FROM ${table}_data WHERE id = 10`;
+    SELECT EXISTS (SELECT 1 FROM ${table}_data WHERE id >= ${2 ** 53}) AS has_marks`;
+  // All statements of a write use its parameter.
+  const parts = readStatement(
+    `parts AS (SELECT hex(block) AS ids FROM ${table}_data WHERE id = 10 AND ?1 IS NOT NULL)`,
+    { ids: 'ids' },
+    'FROM parts',
+  );
   const merge = `INSERT INTO ${table} (${table}, rank) SELECT 'merge', ?1 ->> '$[2][0]'`;
-  const kind: WriteKind<RowSet, undefined> = {
-    statements: { merge: { sql: merge } },
-    outcomes: () => [undefined],
-    changes: () => [],
+  /** Resolves with whether the merge has changed the index. */
+  const kind: WriteKind<RowSet, boolean> = {
+    statements: { before: parts, merge: { sql: merge }, after: parts },
+    outcomes: (_, { before = [], after = [] }) => [before[0]?.ids !== after[0]?.ids],
+    changes: (_, hasMerged) => (hasMerged ? [[table]] : []),
   };
   return { state: { sql: state }, kind };
 }
 
-/** Merges the parts of an index whenever it has removed words; the result ends this. */
+/** Merges the parts of an index whenever it has removed words, in one process; `end` ends this. */
 export function startPurges(
   resource: Searchable,
-  { database, write }: Pick<Core, 'database' | 'write'>,
-): () => Promise<void> {
+  { database, write, takeWork }: Pick<Core, 'database' | 'write' | 'takeWork'>,
+) {
   const { state, kind } = purgeOf(resource);
   const ending = new AbortController();
   const pause = (ms: number) =>
     wait(ms, undefined, { signal: ending.signal, ref: false }).catch(() => {});
 
-  async function purge(): Promise<void> {
-    let [row] = await database.read(state);
+  /** Resolves with the time of the merges. */
+  async function purge(): Promise<number> {
+    const [row] = await database.read(state);
+    let hasMore = Boolean(row?.has_marks);
+    let totalMs = 0;
     // The first merge of all parts has a negative number of pages. The last one changes nothing.
-    for (let pages = row?.has_marks ? -PURGES.pages : 0; pages !== 0; ) {
-      const { parts } = row ?? {};
+    for (let pages = -PURGES.pages; hasMore && !ending.signal.aborted; pages = PURGES.pages) {
       const startedMs = performance.now();
-      await write(kind, 0, { rows: [], extra: [[pages]] });
-      [row] = await database.read(state);
-      await pause((performance.now() - startedMs) * PURGES.mergePauseFactor);
-      pages = row?.parts === parts || ending.signal.aborted ? 0 : PURGES.pages;
+      hasMore = await write(kind, 0, { rows: [], extra: [[pages]] });
+      const tookMs = performance.now() - startedMs;
+      totalMs += tookMs;
+      await pause(tookMs * PURGES.mergePauseFactor);
     }
+    return totalMs;
   }
 
   async function purgeAgainAndAgain(): Promise<void> {
-    for (let tookMs = 0; !ending.signal.aborted; ) {
-      await pause(Math.max(tookMs * PURGES.pauseFactor, PURGES.minPauseMs));
-      const startedMs = performance.now();
-      // What fails is repeated.
-      if (!ending.signal.aborted) await purge().catch(() => {});
-      tookMs = performance.now() - startedMs;
+    const { minPauseMs, maxPauseMs, failedPauseMs, pauseFactor } = PURGES;
+    let isMine = takeWork === undefined;
+    for (let pauseMs = minPauseMs; !ending.signal.aborted; ) {
+      await pause(pauseMs);
+      try {
+        isMine ||= (await takeWork?.('purge')) ?? false;
+        const tookMs = isMine ? await purge() : 0;
+        pauseMs = Math.min(Math.max(tookMs * pauseFactor, minPauseMs), maxPauseMs);
+      } catch {
+        pauseMs = failedPauseMs;
+      }
     }
   }
 
   const running = purgeAgainAndAgain();
-  return () => {
+  async function end(): Promise<void> {
     ending.abort();
-    return running;
-  };
+    await running;
+  }
+  return { kind, end };
 }

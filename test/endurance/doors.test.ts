@@ -51,9 +51,8 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   history: [
     [APP, "import { history, keepFor } from './history/feature.ts';\n"],
     [APP, /.* keepFor\(.*\n/],
-    [APP, /.*const kept = .*\n/],
-    [APP, ', kept);', ');'],
-    [APP, /.* kept: Parameters.*\n/],
+    [APP, ', options.historyDays);', ');'],
+    [APP, '  historyDays: number,\n'],
     [APP, /.* history\(core, .*\n/],
   ],
   lists: [
