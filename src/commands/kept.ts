@@ -1,19 +1,21 @@
 // What must hold for earlier texts and the trash, and how a repair brings it about.
 import type { Relation } from '../relations.ts';
 
-/** The condition that a row of a table is of no note. */
-const STRAYS: Readonly<Record<string, string>> = {
-  deleted_comments: 'note_id NOT IN (SELECT id FROM deleted_notes)',
-  note_versions: 'note_id NOT IN (SELECT id FROM notes UNION SELECT id FROM deleted_notes)',
+/** To what rows of a table must belong, and the notes that they can belong to. */
+const OWNERS: Readonly<Record<string, readonly [label: string, notes: string]>> = {
+  deleted_comments: ['deleted note', 'SELECT id FROM deleted_notes'],
+  note_versions: ['note', 'SELECT id FROM notes UNION SELECT id FROM deleted_notes'],
 };
 
 /** Returns queries that return one row per fault. */
 export function queriesForKept({ table }: Relation): string[] {
-  const line = `format('${table}: record %d is of no note', id)`;
-  return table in STRAYS ? [`SELECT ${line} FROM ${table} WHERE ${STRAYS[table]}`] : [];
+  const [label, owners] = OWNERS[table] ?? [];
+  const line = `format('${table}: record %d is of no ${label}', id)`;
+  return owners ? [`SELECT ${line} FROM ${table} WHERE note_id NOT IN (${owners})`] : [];
 }
 
 /** Returns statements that delete what the queries find. */
 export function mendKept({ table }: Relation): string[] {
-  return table in STRAYS ? [`DELETE FROM ${table} WHERE ${STRAYS[table]}`] : [];
+  const [, owners] = OWNERS[table] ?? [];
+  return owners ? [`DELETE FROM ${table} WHERE note_id NOT IN (${owners})`] : [];
 }

@@ -86,8 +86,10 @@ export class Channel<Theirs extends Functions> {
 
   async #serve(name: string, { argument, number }: Message): Promise<void> {
     try {
-      // Both ends run the same program.
-      const result = await this.#ours[name]?.(argument as never);
+      const own = this.#ours[name];
+      // After an update, a process that replaces another one runs a newer program.
+      if (!own) throw new Error(`the other process has no function ${name}`);
+      const result = await own(argument as never);
       if (number !== undefined) this.#send({ answers: number, result });
     } catch (thrown) {
       const { message, code } = thrown as Record<string, unknown>;

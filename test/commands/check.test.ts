@@ -137,7 +137,7 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
   'a table that is gone': ['DROP TABLE tag_blocks', /no such table: .*tag_blocks/],
   'a comment of no note in the trash': [
     "INSERT INTO deleted_comments VALUES (90, 5, 1, NULL, NULL, 'a')",
-    /^deleted_comments: record 90 is of no note$/,
+    /^deleted_comments: record 90 is of no deleted note$/,
   ],
   'an earlier text of no note': [
     "INSERT INTO note_versions VALUES (1, 9000, 1, NULL, NULL, 'a', 'b')",
