@@ -1,5 +1,4 @@
 // Assistants: POST /mcp speaks the Model Context Protocol. Its tools are operations.
-
 import type { Feature, Series } from '../feature.ts';
 import type { Reply } from '../http/reply.ts';
 import { tools } from './generated.js';

@@ -1,5 +1,4 @@
 // What a model gets to see of an answer: compact JSON, without what costs it much to read.
-
 import type { Reply } from '../http/reply.ts';
 import type { Members } from '../resources/resource.ts';
 import type { requestOf } from './arguments.ts';

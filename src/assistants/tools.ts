@@ -1,6 +1,5 @@
 // Tools that stand for operations of the contract: a call makes the request that the operation
 // takes, and goes to the same route, so that it can do no more than HTTP.
-
 import { describeViolations } from '../contract/violations.ts';
 import type { Problem } from '../http/problem.ts';
 import type { Call, Route } from '../http/route.ts';

@@ -1,6 +1,6 @@
 // The build step of the documentation: gathers the files of its pages, renders the guides, and
 // compresses all.
-import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -10,6 +10,9 @@ import { GUIDES } from './guides.ts';
 
 /** Writes the files of the pages, from `source`, this folder, to `output`, its place in dist/. */
 export async function buildDocs(source: URL, output: URL): Promise<void> {
+  // Of an earlier build, no other file may be served.
+  for (const folder of ['assets/', 'guides/'])
+    await rm(new URL(folder, output), { recursive: true, force: true });
   await bundleFiles(new URL('assets/', source), new URL('assets/', output));
   await renderGuides(new URL('guides/', source), new URL('guides/', output));
   await renderDrawings(new URL('drawings/', source), new URL('drawings.html', output));

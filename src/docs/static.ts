@@ -46,7 +46,9 @@ export async function readAssets(folder: URL, headers: readonly string[]) {
   const servers = compressed.map(async (packed) => {
     const name = packed.slice(0, -'.gz'.length);
     const [identity, gzip] = await Promise.all([read(name), read(packed)]);
-    const all = ['content-type', TYPES[extname(name)] ?? '', ...headers];
+    const type = TYPES[extname(name)];
+    if (!type) throw new Error(`the file ${name} has no media type`);
+    const all = ['content-type', type, ...headers];
     return [name, createAssetServer({ identity, gzip }, all)] as const;
   });
   return new Map(await Promise.all(servers));

@@ -26,8 +26,8 @@ type AtId = Input<{ readonly note_id: number }, Texts>;
 const MAX_PART = Math.floor((2 * MAX_BODY_LENGTH) / BOUNDS.repetitions);
 
 /**
- * A part, the same as often as it may be, and the first unit of one more. To find this among such
- * repetitions takes long, and meanwhile no other write is carried out.
+ * Matches a text that begins with too many repetitions of a part. To find it takes long, and
+ * meanwhile no other write is carried out.
  */
 const REPETITIVE = new RegExp(`^((.).{0,${MAX_PART - 1}}?)\\1{${BOUNDS.repetitions - 1}}\\2`, 's');
 

@@ -35,6 +35,7 @@ export class WatchedFiles {
   readonly #main: OpenedFile;
   readonly #log: OpenedFile;
   readonly #index: OpenedFile;
+  /** Undefined where nothing tells which transaction was the last. */
   readonly freshness: WalIndex | undefined;
   /** When the folder had last changed, if a later change would show. */
   #folderMs: number | undefined;
@@ -60,6 +61,7 @@ export class WatchedFiles {
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
+  /** Whether another program has written into the main file. */
   get isOverwritten(): boolean {
     const { mtimeMs, size } = fstatSync(this.#descriptor);
     if (mtimeMs !== this.#content?.mtimeMs || size !== this.#content.size) this.compareContent();
@@ -80,6 +82,7 @@ export class WatchedFiles {
       throw new DatabaseUnavailable(`${this.#main.file} has been overwritten by another program`);
   }
 
+  /** Call it after each transaction of this process: it may have ended with a checkpoint. */
   compareContent(): void {
     const checkpoint = this.freshness?.checkpoint();
     if (checkpoint === undefined) return;

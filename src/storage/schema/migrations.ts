@@ -55,7 +55,7 @@ export async function storedSchema(read: Database['read'], known = SCHEMA_VERSIO
       `it has version ${version}, made by a newer notes-server; this one knows ${known}. ` +
         'Start the newer one, or restore a backup from before it',
     );
-  // It holds a part of an import.
+  // If `isUnfinished`, it holds a part of an import.
   return { version, names, isUnfinished: names.has(IMPORT_MARK) };
 }
 
