@@ -71,8 +71,9 @@ export function startPurges(
   async function purgeAgainAndAgain(): Promise<void> {
     const { minPauseMs, maxPauseMs, failedPauseMs, pauseFactor } = PURGES;
     let isMine = takeWork === undefined;
-    for (let pauseMs = minPauseMs; !ending.signal.aborted; ) {
+    for (let pauseMs = minPauseMs; ; ) {
       await pause(pauseMs);
+      if (ending.signal.aborted) return;
       try {
         isMine ||= (await takeWork?.('purge')) ?? false;
         const tookMs = isMine ? await purge() : 0;

@@ -28,6 +28,21 @@ test('purge: a merge changes the index alone, so that notes stay in memory', asy
   for (const { changes } of commits) assert.deepEqual(changes, [[table]]);
 });
 
+test('purge: a stop during a pause reads nothing', async (t) => {
+  const database = await openDatabase(t);
+  let reads = 0;
+  async function read() {
+    reads += 1;
+    return [];
+  }
+  const { end } = startPurges(resource, {
+    database: { ...database, read },
+    write: createWriter(database),
+  });
+  await end();
+  assert.equal(reads, 0, 'a cluster without nodes would make the stop wait');
+});
+
 test('purge: only the process that may do it does it', async (t) => {
   const before = { ...PURGES };
   t.after(() => Object.assign(PURGES, before));
