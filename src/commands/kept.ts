@@ -1,7 +1,7 @@
 // What must hold for earlier texts and the trash, and how a repair brings it about.
 import type { Relation } from '../relations.ts';
 
-/** To what rows of a table must belong, and the notes that they can belong to. */
+/** What each row of a table must belong to, and the query of these notes. */
 const OWNERS: Readonly<Record<string, readonly [label: string, notes: string]>> = {
   deleted_comments: ['deleted note', 'SELECT id FROM deleted_notes'],
   note_versions: ['note', 'SELECT id FROM notes UNION SELECT id FROM deleted_notes'],
