@@ -1,5 +1,5 @@
-// The build steps after the compiler: the contract, and the files of the documentation. A mistake in
-// a step of the schema fails the build.
+// The build steps after the compiler: the contract, and the files of the documentation. A
+// mistake in a step of the schema fails the build.
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { buildDocs } from '../docs/build.ts';
