@@ -98,8 +98,7 @@ function readParameters(operation: Operation, call: Call, violations: Violation[
 function readParameter(parameter: Parameter, sent: readonly string[], violations: Violation[]) {
   const { name: field, in: place } = parameter;
   if (sent.length > 1 && !parameter.isList) {
-    const detail = 'must be given only once';
-    violations.push({ field, in: place, code: 'maxItems', detail });
+    violations.push({ field, in: place, code: 'maxItems', detail: 'must be given only once' });
     return undefined;
   }
   const value = parseParameter(parameter, sent);

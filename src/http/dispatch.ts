@@ -67,8 +67,7 @@ export class Dispatcher {
     // Answer together what arrives together: one check of memory, one wake-up, and whole bodies.
     if (this.#arrived.push(exchange) > 1) return;
     // A lone client need not wait; but the next tick precedes the rest of a body in its packet.
-    const isReady = arrival.isOnlyClient && !hasBody(arrival.message);
-    if (isReady) nextTick(this.#answerArrived);
+    if (arrival.isOnlyClient && !hasBody(arrival.message)) nextTick(this.#answerArrived);
     else setImmediate(this.#answerArrived);
   }
 
@@ -108,7 +107,7 @@ export class Dispatcher {
       await this.#stream(exchange, sent.stream, ending);
     else {
       // Nobody will read it.
-      await stream?.return(undefined);
+      if (stream) await stream.return(undefined);
       this.#options.onEnd(ending);
     }
   }

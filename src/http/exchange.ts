@@ -16,7 +16,6 @@ export interface Sender {
 }
 
 const NO_BYTES = Buffer.alloc(0);
-const NOT_ADMITTED: Admission = { headers: [] };
 
 /** One request, and what the steps so far have found out. */
 export class Exchange implements Call {
@@ -28,7 +27,7 @@ export class Exchange implements Call {
   readonly requestId: string;
   readonly arrivedMs = performance.now();
   readonly awaitsContinue: boolean;
-  admission = NOT_ADMITTED;
+  admission: Admission = { headers: [] };
   template: string | undefined;
   route: Route | undefined;
   pathValues: readonly string[] = [];

@@ -44,8 +44,7 @@ export interface Target {
 }
 
 /** Parses a path, an absolute URL, or the `*` of OPTIONS (RFC 9112, section 3.2); throws 400. */
-export function parseTarget(message: Pick<IncomingMessage, 'method' | 'url'>): Target {
-  const { method, url: text = '' } = message;
+export function parseTarget({ method, url: text = '' }: Partial<IncomingMessage>): Target {
   if (method === 'OPTIONS' && text === '*') return { segments: [], query: '' };
   const origin = text.startsWith('/') ? text : toOriginForm(text);
   if (text.includes('#')) throw new Problem('bad-request', mustEncode('A # in the request target'));
@@ -55,7 +54,12 @@ export function parseTarget(message: Pick<IncomingMessage, 'method' | 'url'>): T
   const query = questionMark === -1 ? '' : origin.slice(questionMark + 1);
   // URLSearchParams would replace what is not UTF-8, and would keep a % without digits.
   if (query.includes('%')) decode(query, 'query');
-  const segments = path.slice(1).split('/');
+  // `split` takes three times as long.
+  const segments: string[] = [];
+  for (let start = 1, end = 0; end !== -1; start = end + 1) {
+    end = path.indexOf('/', start);
+    segments.push(end === -1 ? path.slice(start) : path.slice(start, end));
+  }
   if (!path.includes('%')) return { segments, query };
   return { segments: segments.map((each) => decode(each, 'path')), query };
 }

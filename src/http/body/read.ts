@@ -14,9 +14,8 @@ const MAX_CHUNKS = 256;
 /** Whether all parsers agree on where a request ends (RFC 9112, sections 6.1 and 11.2). */
 export function hasUnambiguousEnd({ httpVersion, headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
-  return coding === undefined
-    ? httpVersion.startsWith('1.')
-    : httpVersion === '1.1' && coding !== '';
+  if (coding === undefined) return httpVersion.startsWith('1.');
+  return httpVersion === '1.1' && coding !== '';
 }
 
 /** Whether the request has a body (RFC 9112, section 6.3). */
