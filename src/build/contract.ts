@@ -1,8 +1,11 @@
 // Compiles the schemas of the contract into validators, so that the service does not need Ajv.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { _ } from 'ajv';
+import { _, type KeywordCxt } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { useFunc } from 'ajv/dist/compile/util.js';
+import ucs2length from 'ajv/dist/runtime/ucs2length.js';
 import standalone from 'ajv/dist/standalone/index.js';
+import limitLength from 'ajv/dist/vocabularies/validation/limitLength.js';
 import { build } from 'esbuild';
 import { JSON_LINES } from '../http/body/formats.ts';
 import { PROBLEM_STATUS } from '../http/problem.ts';
@@ -52,6 +55,15 @@ function prepare(name: string, value: Json): Json | undefined {
 /** Whether a validator ends at the first violation, or finds all, which takes longer. */
 type Mode = 'first' | 'all';
 
+/** Checks minLength or maxLength; counts code points, which is slow, only if that decides. */
+function limitLengthCode(cxt: KeywordCxt): void {
+  const { data, keyword, schemaCode: limit, gen } = cxt;
+  const count = _`${useFunc(gen, ucs2length.default)}(${data})`;
+  const isTooLong = _`${data}.length > ${limit} && ${count} > ${limit}`;
+  const isTooShort = _`${data}.length < 2 * ${limit} && ${count} < ${limit}`;
+  cxt.fail(keyword === 'maxLength' ? isTooLong : isTooShort);
+}
+
 class Contract {
   readonly #document: JsonObject;
   readonly #ajvs: Readonly<Record<Mode, Ajv2020>>;
@@ -63,6 +75,9 @@ class Contract {
     this.#ajvs = { first: new Ajv2020(options), all: new Ajv2020({ ...options, allErrors: true }) };
     for (const ajv of Object.values(this.#ajvs)) {
       ajv.addVocabulary(OTHER_KEYWORDS);
+      ajv.removeKeyword('maxLength').removeKeyword('minLength');
+      // Before `pattern`: a regular expression may take long on a text that is too long.
+      ajv.addKeyword({ ...limitLength.default, code: limitLengthCode, before: 'pattern' });
       ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
       ajv.addFormat('date-time', (text: string) => parseTime(text) !== undefined);
       // This format is for code generators; the bounds say which integers are accepted.
