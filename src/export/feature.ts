@@ -39,14 +39,10 @@ export function exported(source: Exported): Feature {
   const readers: Readers = new Map();
 
   async function answer({ call }: Input<unknown, unknown>): Promise<Reply> {
-    const client = call.clientId();
-    const stream = read(source, readers, client, call);
-    const reply = { status: 200, headers: HEADERS, stream };
-    if (call.method === 'HEAD') return reply;
-    await takePlace(source, readers, client);
-    // Opens the snapshot before the status is sent.
-    await stream.next();
-    return reply;
+    const stream = read(source, readers, call);
+    // Opens the snapshot before the status is sent; HEAD needs none.
+    if (call.method !== 'HEAD') await stream.next();
+    return { status: 200, headers: HEADERS, stream };
   }
 
   const route = endpoint('GET', '/export', answer);
@@ -62,22 +58,20 @@ export function exported(source: Exported): Feature {
   };
 }
 
-/** Rejects with 503 if there is no place for the client. */
-async function takePlace({ places }: Exported, readers: Readers, client: string): Promise<void> {
-  const isTaken = places ? !(await places.take(client)) : readers.has(client);
-  if (isTaken) throw busy('This client is reading an export already.');
-  if (readers.size < EXPORT_LIMITS.readers) return;
-  await places?.free(client);
-  throw busy(`This process is sending ${readers.size} exports already.`);
-}
-
-/** Yields nothing when the snapshot is open, and then the export. */
+/** Yields nothing when the snapshot is open, and then the export. Throws 503 without a place. */
 async function* read(
   { options, database, places }: Exported,
   readers: Readers,
-  client: string,
   call: Call,
 ): AsyncGenerator<Chunk> {
+  const client = call.clientId();
+  const isTaken = places ? !(await places.take(client)) : readers.has(client);
+  if (isTaken) throw busy('This client is reading an export already.');
+  // From here to the entry in `readers`, nothing may wait: others would find the same place.
+  if (readers.size >= EXPORT_LIMITS.readers) {
+    await places?.free(client);
+    throw busy(`This process is sending ${readers.size} exports already.`);
+  }
   const over = new AbortController();
   const signal = AbortSignal.any([call.signal(), over.signal]);
   const opening = import('../commands/export.ts').then(({ openExport }) =>

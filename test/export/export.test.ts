@@ -117,6 +117,19 @@ test('export over HTTP: one for each client of several processes', async (t) => 
   assert.equal((await begin(url)).statusCode, 200);
 });
 
+test('export over HTTP: one for each client, although several arrive in one turn', async (t) => {
+  const service = await startService(t, { db: await largeFile(t) });
+  const sockets = await Promise.all(Array.from({ length: 4 }, () => openSocket(service)));
+  const ask = (method: string) => {
+    for (const socket of sockets) socket.write(requestText(`${method} /export`));
+    return Promise.all(sockets.map(async (each) => String(await once(each, 'data')).slice(9, 12)));
+  };
+  // Connections are accepted one after the other.
+  await ask('HEAD');
+  assert.deepEqual((await ask('GET')).sort(), ['200', '503', '503', '503']);
+  for (const socket of sockets) socket.destroy();
+});
+
 test('export over HTTP: one for each client, two in all', async (t) => {
   const db = await largeFile(t);
   const service = await startService(t, { db, trustProxy: true });
