@@ -33,9 +33,9 @@ function explain({ slug, message, extras: { errors } }: Problem, tool: Operation
   const hints = new Set<string | undefined>();
   const named = errors.map(({ field, detail, ...error }) => {
     const [member = '', ...rest] = field.split('.');
-    const argument = declared.find(({ target }) => target === member);
-    const name = error.code === 'unknown' ? member : (argument?.name ?? member);
-    hints.add(remedies[name] ?? remedies[error.code] ?? remedies[slug]);
+    const isKnown = error.code !== 'unknown';
+    const name = (isKnown && declared.find(({ target }) => target === member)?.name) || member;
+    hints.add((isKnown && remedies[name]) || remedies[error.code] || remedies[slug]);
     // Null counts as not given.
     return { ...error, field: [name, ...rest].join('.'), detail: detail.replace(' or null', '') };
   });
