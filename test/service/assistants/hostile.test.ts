@@ -82,7 +82,8 @@ test('hostile: names of what every object has are names like others', async () =
     const pollution = `{"id":1,"${name}":{"isPolluted":true}}`;
     const answer = await send(withArguments(pollution));
     assert.equal(answer.json.result.isError, true, answer.text);
-    assert.match(answer.json.result.content[0].text, new RegExp(name));
+    const text = `${name} is not known. Correct the arguments and call the tool again.`;
+    assert.equal(answer.json.result.content[0].text, text);
     assert.equal((await send(legacy(name))).json.error.code, -32_601);
     assert.equal((await send(call(name, {}))).json.error.code, -32_602);
     const { status } = await send(modern(name, JSON.parse(`{"${name}":{"a":1}}`)));

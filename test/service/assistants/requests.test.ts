@@ -152,7 +152,6 @@ test('requests: a refusal names arguments of the tool, and what to do about each
     ['search_notes', { query: '*' }, `query must contain at least one word. ${GENERAL}`],
     ['search_notes', { q: 'a' }, `q is not known. ${GENERAL}`],
     ['append_to_note', { id: 1, text: 'a', tags: [] }, `tags is not known. ${GENERAL}`],
-    ['get_note', { id: 1, constructor: 1 }, `constructor is not known. ${GENERAL}`],
     ['search_notes', { tags: 'a' }, `tags must be an array. ${LIST}`],
     ['search_notes', { tags: ['a', 5] }, `tags.1 must be a string. ${LIST}`],
     ['search_notes', { tags: [''] }, `tags.0 must not be empty. ${LIST}`],
