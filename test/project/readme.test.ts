@@ -285,6 +285,23 @@ test('finding notes: as much text is searched for snippets as the code says', ()
   assert.ok(proseOf(guide('finding-notes')).includes('up to one million characters of a page'));
 });
 
+test('finding notes: the tables have all filters, and all that include adds', () => {
+  const { parameters } = JSON.parse(textOf('schemas/openapi.json')).components;
+  const known = Object.entries<{ name: string; schema: { items: { enum: string[] } } }>(parameters);
+  const isFilter = /^(?:Untagged|SearchText|(?!Text).*Filter|(?:Created|Updated)(?:After|Before))$/;
+  const filters = known.filter(([key]) => isFilter.test(key)).map(([, { name }]) => name);
+  const included = known.filter(([key]) => /^(?:Note|Tag|Comment).*Include$/.test(key));
+  for (const [heading, names] of [
+    ['Filters', filters],
+    ['Additional members', included.flatMap(([, { schema }]) => schema.items.enum)],
+  ] as const) {
+    const [rows = []] = tablesIn(sectionOf(guide('finding-notes'), heading));
+    const listed = rows.flatMap(([cell]) => codeIn(cell));
+    const shown = listed.flatMap((code) => code.match(/\w+(?==)|^\w+$/g) ?? []);
+    assert.deepEqual([...new Set(shown)].sort(), [...new Set(names)].sort());
+  }
+});
+
 test('documents: their npm scripts exist', () => {
   const found = DOCUMENTS.flatMap((path) => [...textOf(path).matchAll(/`npm run ([\w:]+)/g)]);
   assert.ok(found.length > 3);
