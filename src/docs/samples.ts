@@ -13,11 +13,13 @@ export const SAMPLES = { curl: writeCurl, JavaScript: writeJavaScript, Python: w
 
 function writeCurl({ method, url, headers, body }: SampleRequest): string {
   const isImplied = method === (body === undefined ? 'GET' : 'POST');
+  // After -d, @ would begin the name of a file.
+  const flag = body?.startsWith('@') ? '--data-raw' : '-d';
   const options = [
     ...(headers.accept === 'text/event-stream' ? ['-N'] : []),
     ...(isImplied ? [] : [`-X ${method}`]),
     ...Object.entries(headers).map(([name, value]) => `-H ${shellText(`${name}: ${value}`)}`),
-    ...(body === undefined ? [] : [`-d ${shellText(body)}`]),
+    ...(body === undefined ? [] : [`${flag} ${shellText(body)}`]),
   ];
   return `curl ${[...options, `'${url}'`].join(' \\\n  ')}`;
 }
@@ -79,5 +81,5 @@ function javaScriptBody(body: string): string {
 
 /** Returns a string literal, raw if possible, so that the JSON stays readable. */
 function pythonText(body: string): string {
-  return /'''|['\\]$/.test(body) ? JSON.stringify(body) : `r'''${body}'''`;
+  return /'''|\r|['\\]$/.test(body) ? JSON.stringify(body) : `r'''${body}'''`;
 }
