@@ -83,9 +83,11 @@ async function run(command: Command): Promise<void> {
       if (hasFailed) process.exitCode = EXIT_FAILURE;
       return;
     }
-    case 'serve':
-      if (isMember(command.options)) return serveAsMember(command.options);
-      return serve(command.options);
+    case 'serve': {
+      const { options } = command;
+      const isMember = options.processes > 1 && cluster.isWorker;
+      return isMember ? serveAsMember(options) : serve(options);
+    }
   }
 }
 
@@ -147,10 +149,6 @@ function handleHangups(file: string | undefined, log: Log, starting: ReturnType<
     } else if (file === undefined) log.write('warn', 'there is no file of keys to reload');
     else starting.then((app) => reloadKeys(app, file, log)).catch(() => {});
   });
-}
-
-function isMember({ processes }: Options): boolean {
-  return processes > 1 && cluster.isWorker;
 }
 
 async function importSupervisor() {
