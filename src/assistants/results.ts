@@ -17,10 +17,11 @@ export function textOf(
   if (Array.isArray(answer.items)) return JSON.stringify(pageOf(answer, answer.items));
   const { body: whole, etag = headers[headers.indexOf('etag') + 1], ...members } = answer;
   const { tags = sent.tags } = members;
-  const characters = [...`${whole}`].length;
+  const characters = [...`${whole}`];
   // A model need not escape the quotes of a tag, and who writes knows the text.
-  const note = { ...members, tags, etag: `${etag}`.replaceAll('"', ''), characters };
-  return JSON.stringify(method === 'GET' ? { ...note, ...cut(`${whole}`, offset) } : note);
+  const bare = `${etag}`.replaceAll('"', '');
+  const note = { ...members, tags, etag: bare, characters: characters.length };
+  return JSON.stringify(method === 'GET' ? { ...note, ...partOf(characters, offset) } : note);
 }
 
 /** Adds to a page of a list how to go on, and leaves of a snippet only its text. */
@@ -31,10 +32,10 @@ function pageOf(page: Members, items: readonly Members[]): object {
   return { ...page, items: short, next_offset: next };
 }
 
-/** Returns the part of a body from code point `offset` on, and how to go on if more follow. */
-export function cut(body: string, offset: number, most = TOOL_HELP.characters): object {
-  const rest = [...body].slice(offset);
-  const part = { body: rest.slice(0, most).join('') };
-  const remaining = rest.length - most;
-  return remaining > 0 ? { ...part, remaining, next_offset: offset + most } : part;
+/** Returns the part of a body from an offset on, and how to go on if more follows. */
+function partOf(characters: readonly string[], offset: number): object {
+  const end = offset + TOOL_HELP.characters;
+  const remaining = characters.length - end;
+  const part = { body: characters.slice(offset, end).join('') };
+  return remaining > 0 ? { ...part, remaining, next_offset: end } : part;
 }

@@ -62,15 +62,21 @@ test('requests: with --no-mcp there is no endpoint', async (t) => {
   assert.equal((await service.request('POST', '/mcp', legacy('ping'))).status, 404);
 });
 
-test('requests: a long note is read in parts', async (t) => {
+test('requests: a long note is read in parts, cut between characters', async (t) => {
   const service = await startService(t);
-  const body = `${'👋'.repeat(20_000)}end`;
+  const body = `a${'👋'.repeat(20_000)}bc`;
   await callTool(service, 'create_note', { title: 'a', body });
-  const { json: first } = await callTool(service, 'get_note', { id: 1 });
-  assert.deepEqual([first.remaining, first.next_offset], [3, 20_000]);
-  const rest = await callTool(service, 'get_note', { id: 1, offset: first.next_offset });
-  assert.equal(first.body + rest.json.body, body);
-  assert.equal(rest.json.next_offset, undefined);
+  for (const [offset, remaining, next] of [
+    [0, 3, 20_000],
+    [1, 2, 20_001],
+    [3, undefined, undefined],
+    [20_003, undefined, undefined],
+    [Number.MAX_SAFE_INTEGER, undefined, undefined],
+  ]) {
+    const { json } = await callTool(service, 'get_note', { id: 1, offset });
+    assert.deepEqual([json.remaining, json.next_offset], [remaining, next]);
+    assert.equal(json.body, [...body].slice(offset, next).join(''));
+  }
 });
 
 test('requests: a refusal to restore lists the versions of the note', async (t) => {
