@@ -125,6 +125,12 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
       );
       assert.match((await send(url, 'GET', `/changes?since=${next}`)).text, /"folder\.updated"/);
 
+      // A tool
+      const params = { name: 'list_folders', arguments: { limit: '5' } };
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+      const { result } = (await json('POST', '/mcp', message)).body;
+      assert.match(result.content[0].text, /"items":\[\{"id":1,"name":"home"\}\]/);
+
       // A problem, an option
       const { status, body: problem } = await json('GET', '/livez?verbose');
       assert.deepEqual([status, problem.status], [418, 418]);

@@ -185,6 +185,14 @@ export const stats = ({ database: { read } }: Core): Feature => ({
   copy.insert('src/app.ts', imported, `import { QueueFull } from`);
 }
 
+function addTool(copy: Copy): void {
+  copy.editContract(({ paths }) => {
+    const { listing, ...tool } = paths['/tags'].get['x-tool'];
+    const own = { position: 12, listing: { ...listing, name: 'list_folders' } };
+    paths['/folders'].get['x-tool'] = { ...tool, ...own, requests: [{ operation: 'listFolders' }] };
+  });
+}
+
 function addDemonstration(copy: Copy): void {
   copy.editContract(({ paths, components: { schemas } }) => {
     const item = JSON.parse(JSON.stringify(paths['/pool/run']).replaceAll('Pool', 'Echo'));
@@ -255,5 +263,5 @@ function addCommand(copy: Copy): void {
 /** All recipes. */
 export const RECIPES: readonly ((copy: Copy) => void)[] = [
   ...[addFields, addFilters, addOrder, addIncludedMember, addResource, addOperation],
-  ...[addDemonstration, addProblem, addOption, addCommand],
+  ...[addTool, addDemonstration, addProblem, addOption, addCommand],
 ];
