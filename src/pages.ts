@@ -114,7 +114,9 @@ export function totalOf(counts: NumbersByTable): number {
 /** Resolves with the last id that each table has assigned, if any; the last number as `changes`. */
 export async function lastIdsOf({ read }: Source): Promise<NumbersByTable> {
   const found = await read({
-    sql: 'SELECT name, seq FROM sqlite_sequence WHERE seq > 0 ORDER BY name',
+    // Positions in the trash are no ids.
+    sql: `SELECT name, seq FROM sqlite_sequence WHERE seq > 0 AND name <> 'deleted_notes'
+          ORDER BY name`,
   });
   return Object.fromEntries(found.map(({ name, seq }) => [String(name), Number(seq)]));
 }

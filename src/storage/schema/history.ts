@@ -45,8 +45,8 @@ CREATE TRIGGER note_versions_limited AFTER INSERT ON note_versions BEGIN
 END;
 
 CREATE TABLE deleted_notes (
-  -- The trash. What was deleted later has greater positions.
-  position INTEGER PRIMARY KEY,
+  -- The trash. What was deleted later has a greater position, also than those that are gone.
+  position INTEGER PRIMARY KEY AUTOINCREMENT,
   deleted_at INTEGER,
   name TEXT,
   tag_ids TEXT NOT NULL

@@ -215,6 +215,23 @@ test('trash: what is erased is gone, with its comments and versions', async (t) 
 });
 
 test('versions: an earlier text is listed, read and restored', async (t) => {
+test('trash: what is deleted while the rest is erased stays there', async (t) => {
+  const { service, json, status, idsIn } = await start(t);
+  const lines = Array.from({ length: 500 }, (_, id) => `{"title":"${id}","body":"b"}`).join('\n');
+  const headers = { 'content-type': 'application/x-ndjson' };
+  await service.request('POST', '/notes', { body: lines, headers });
+  const other = await openPath(service.file);
+  t.after(() => other.close());
+  await change(other, 'DELETE FROM notes');
+  const erased = status('DELETE', '/trash');
+  await until(async () => (await json('GET', '/trash?fields=id')).body.total < 500);
+  // The latest deletion would be erased last.
+  assert.equal(await status('POST', '/trash/500/restore'), 200);
+  assert.equal(await status('DELETE', '/notes/500'), 204);
+  assert.equal(await erased, 204);
+  assert.deepEqual(await idsIn('/trash'), [500]);
+});
+
   const { json, status, items } = await start(t);
   const { etag } = (await json('POST', '/notes', { title: 'a', body: 'b' })).headers;
   await json('PUT', '/notes/1', { title: 'c', body: 'd' });
