@@ -53,6 +53,19 @@ test('kept texts: the latest 100 of each note', async (t) => {
   ]);
 });
 
+test('kept texts: once nothing is kept, a deleted note leaves no earlier text', async (t) => {
+  const database = await openDatabase(t);
+  for (const sql of [
+    "INSERT INTO notes (title, body) VALUES ('t', 'a'), ('t', 'a')",
+    "UPDATE notes SET body = 'b'",
+    'UPDATE notes_server_history SET days = 0',
+    'DELETE FROM notes WHERE id = 1',
+  ])
+    await change(database, sql);
+  const kept = await rows(database, 'SELECT note_id FROM note_versions');
+  assert.deepEqual(kept, [{ note_id: 2 }]);
+});
+
 test('kept texts: tags of a deleted note that are no ids are refused', async (t) => {
   const database = await openDatabase(t);
   const columns = '(tag_ids, id, number, title, body)';

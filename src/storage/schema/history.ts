@@ -31,17 +31,12 @@ CREATE TRIGGER note_version_kept AFTER UPDATE OF title, body ON notes
          FROM note_versions WHERE note_id = new.id
          ORDER BY id DESC LIMIT 1) IS NOT TRUE
     AND (SELECT days FROM notes_server_history) > 0 BEGIN
-  -- Keeps the text before a series of changes. The time of a note that was created in the future
-  -- does not tell when it is changed: each text is kept.
+  -- Keeps the text before a series of changes, and the latest 100 of each note. The time of a note
+  -- that was created in the future does not tell when it is changed: each text is kept.
   INSERT INTO note_versions
     VALUES (NULL, new.id, old.number, old.updated_at, new.updated_at, old.title, old.body);
-END;
-
-CREATE TRIGGER note_versions_limited AFTER INSERT ON note_versions BEGIN
-  -- Keeps the latest 100 of each note.
-  DELETE FROM note_versions WHERE id = (
-    SELECT id FROM note_versions WHERE note_id = new.note_id
-    ORDER BY id DESC LIMIT 1 OFFSET 100);
+  DELETE FROM note_versions WHERE id IN (
+    SELECT id FROM note_versions WHERE note_id = new.id ORDER BY id DESC LIMIT -1 OFFSET 100);
 END;
 
 CREATE TABLE deleted_notes (
@@ -84,6 +79,12 @@ CREATE TRIGGER note_kept BEFORE DELETE ON notes
       (SELECT json_group_array(tag_id) FROM note_tags WHERE note_id = old.id), notes.*
     FROM notes WHERE id = old.id;
   INSERT OR REPLACE INTO deleted_comments SELECT * FROM comments WHERE note_id = old.id;
+END;
+
+CREATE TRIGGER note_not_kept BEFORE DELETE ON notes
+    WHEN (SELECT days FROM notes_server_history) = 0 BEGIN
+  -- Erases the earlier texts of a note, which were kept before the number of days was set to 0.
+  DELETE FROM note_versions WHERE note_id = old.id;
 END;
 
 CREATE TRIGGER deleted_note_gone AFTER DELETE ON deleted_notes BEGIN
