@@ -79,8 +79,8 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
     exported({ ...siblings, options, database }),
     options.noMcp ? {} : assistants(),
   );
-  const shared = { isStopping: () => isStopping, takeWork: siblings.places?.take };
-  addFeatures(features, { database, ...shared }, options.historyDays);
+  const takeWork = siblings.places?.take;
+  addFeatures(features, { database, isStopping: () => isStopping, takeWork });
   const serving = serve(features, options, guarded);
 
   /** Finishes requests in flight (within a time limit), then closes connections and database. */
@@ -168,7 +168,6 @@ async function serve(
 function addFeatures(
   features: RecordFeature[],
   given: Pick<Core, 'database' | 'isStopping' | 'takeWork'>,
-  historyDays: number,
 ): void {
   const observers: CommitObserver[] = [];
   const meters = features.find((each) => each.meters)?.meters;
@@ -189,7 +188,7 @@ function addFeatures(
     names(core, (...notes) => recorded.handlersOf(...notes), edited),
     times(),
     texts(),
-    history(core, (...notes) => recorded.handlersOf(...notes), historyDays),
+    history(core, (...notes) => recorded.handlersOf(...notes)),
     changes(core),
   );
   features.push(lists(core, features));

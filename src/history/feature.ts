@@ -34,14 +34,13 @@ const STOPPING = 'The service is stopping; the rest of the trash has not been er
 export function history(
   core: Core,
   handlersOf: (resource: Resource, bases: Bases) => Records,
-  days: number,
 ): Feature {
   return {
     routes(bases) {
       const records = handlersOf(notes, bases);
       return [...trashRoutes(core, records), ...versionRoutes(core, records)];
     },
-    close: startRetention(core, days),
+    close: startRetention(core),
   };
 }
 

@@ -1,7 +1,7 @@
 // Erases step by step, so that nobody waits long: all that is in the trash, and what is due.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Core } from '../feature.ts';
-import { TRASH } from './kept.ts';
+import { SETTINGS, TRASH } from './kept.ts';
 import { ERASURES, NO_END } from './writes.ts';
 
 /** The times of retention; tests change them. */
@@ -17,11 +17,9 @@ export const RETENTION_TIMES = {
 const STEP_ROWS = 16;
 const DAY_MS = 86_400_000;
 
-type EraseCore = Pick<Core, 'database' | 'write' | 'isStopping'>;
-
 /** Erases the rows with times up to `time` and keys up to `last`. */
 async function erase(
-  { database, write, isStopping }: EraseCore,
+  { database, write, isStopping }: Core,
   kind: typeof ERASURES.notes,
   { time = NO_END, last = NO_END, pauseFactor = RETENTION_TIMES.pauseFactor },
 ): Promise<void> {
@@ -44,14 +42,14 @@ async function erase(
 }
 
 /** Erases what is in the trash at the time of the call. */
-export async function emptyTrash(core: EraseCore): Promise<void> {
+export async function emptyTrash(core: Core): Promise<void> {
   const sql = `SELECT max(position) AS last FROM ${TRASH.table}`;
   const [row] = await core.database.read({ sql });
   await erase(core, ERASURES.notes, { last: Number(row?.last), pauseFactor: 1 });
 }
 
 /** Erases what is due, now and every hour; the result ends this. With 0 days, all is due. */
-export function startRetention(core: EraseCore & Pick<Core, 'takeWork'>, days: number) {
+export function startRetention(core: Core) {
   // A clock that is set forward must make nothing due.
   const leadMs = Date.now() - performance.now();
   let isMine = core.takeWork === undefined;
@@ -59,6 +57,9 @@ export function startRetention(core: EraseCore & Pick<Core, 'takeWork'>, days: n
   async function eraseDue(): Promise<void> {
     isMine ||= (await core.takeWork?.('retention')) ?? false;
     if (!isMine) return;
+    // Another service may have set them since.
+    const [row] = await core.database.read({ sql: `SELECT days FROM ${SETTINGS}` });
+    const days = Number(row?.days);
     const nowMs = Math.min(Date.now(), performance.now() + leadMs);
     const time = days === 0 ? NO_END : nowMs - days * DAY_MS;
     for (const kind of Object.values(ERASURES)) await erase(core, kind, { time });

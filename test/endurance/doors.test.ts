@@ -51,8 +51,6 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   history: [
     [APP, "import { history, keepFor } from './history/feature.ts';\n"],
     [APP, /.* keepFor\(.*\n/],
-    [APP, ', options.historyDays);', ');'],
-    [APP, '  historyDays: number,\n'],
     [APP, /.* history\(core, .*\n/],
   ],
   lists: [

@@ -1,8 +1,9 @@
 // The trash and the versions of notes over HTTP: what is kept, restored and erased.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { keepFor } from '../../../src/history/feature.ts';
 import { RETENTION_TIMES } from '../../../src/history/retention.ts';
-import { change, openOther, openPath } from '../../support/databases.ts';
+import { change, openOther, openPath, rows } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import { assertNoErrors, type Overrides, startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -379,4 +380,22 @@ test('retention: with 0 days, all is erased at the start, and nothing is kept', 
   assert.deepEqual(await again.items('/notes/1/versions'), []);
   await again.json('DELETE', '/notes/1');
   assert.deepEqual(await again.items('/trash'), []);
+});
+
+test('retention: the service that was started last sets the days of all', async (t) => {
+  const times = { ...RETENTION_TIMES };
+  t.after(() => Object.assign(RETENTION_TIMES, times));
+  Object.assign(RETENTION_TIMES, { everyMs: 10, pauseFactor: 0 });
+  const { service, json, idsIn } = await start(t, { historyDays: 0 });
+  await json('POST', '/notes', { title: 'a', body: 'b' });
+  const other = await openPath(service.file);
+  t.after(() => other.close());
+  await keepFor(30, other);
+  await json('DELETE', '/notes/1');
+  // The first one may be erased by the run that is under way.
+  for (let run = 1; run <= 2; run += 1) {
+    await change(other, "INSERT INTO note_versions VALUES (NULL, 1, 1, 0, 0, 'due', 'b')");
+    await until(async () => (await rows(other, 'SELECT id FROM note_versions')).length === 0);
+  }
+  assert.deepEqual(await idsIn('/trash'), [1]);
 });
