@@ -124,7 +124,8 @@ function versionRoutes(core: Core, records: Records): Route[] {
 
   async function latest(id: number): Promise<string> {
     const sql = `
-      SELECT group_concat(version || ' (replaced at ' || ${timeSql('replaced_at')} || ')', ', '
+      SELECT group_concat(
+        version || coalesce(' (replaced at ' || ${timeSql('replaced_at')} || ')', ''), ', '
         ORDER BY version DESC) AS latest
       FROM (SELECT version, replaced_at FROM ${VERSIONS.table} WHERE note_id = ?1 ->> 0
         ORDER BY version DESC LIMIT 5)`;

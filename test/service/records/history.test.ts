@@ -215,7 +215,6 @@ test('trash: what is erased is gone, with its comments and versions', async (t) 
   assert.equal((await items('/notes/1/versions')).length, 1);
 });
 
-test('versions: an earlier text is listed, read and restored', async (t) => {
 test('trash: what is deleted while the rest is erased stays there', async (t) => {
   const { service, json, status, idsIn } = await start(t);
   const lines = Array.from({ length: 500 }, (_, id) => `{"title":"${id}","body":"b"}`).join('\n');
@@ -233,7 +232,8 @@ test('trash: what is deleted while the rest is erased stays there', async (t) =>
   assert.deepEqual(await idsIn('/trash'), [500]);
 });
 
-  const { json, status, items } = await start(t);
+test('versions: an earlier text is listed, read and restored', async (t) => {
+  const { service, json, status, items } = await start(t);
   const { etag } = (await json('POST', '/notes', { title: 'a', body: 'b' })).headers;
   await json('PUT', '/notes/1', { title: 'c', body: 'd' });
   await json('PATCH', '/notes/1', { body: 'e' });
@@ -263,6 +263,11 @@ test('trash: what is deleted while the rest is erased stays there', async (t) =>
   ]);
   assert.deepEqual((await restore({ version })).body, { id: 1, title: 'a', body: 'b' });
   assert.deepEqual((await json('GET', '/notes/1')).body, { id: 1, title: 'a', body: 'b' });
+  const other = await openPath(service.file);
+  t.after(() => other.close());
+  await change(other, 'UPDATE note_versions SET replaced_at = NULL');
+  const { detail } = (await restore({ version: 99 })).body;
+  assert.match(detail, new RegExp(`latest first: ${version}\\.$`), 'another program set no times');
   assert.match((await json('GET', '/notes/1/versions/99')).body.detail, /^Version with ID 99 /);
   for (const [method, path] of [
     ['GET', '/notes/2/versions'],
