@@ -33,8 +33,9 @@ export async function openSnapshot(
 
 /** Opens a snapshot of a copy in the folder for temporary files. */
 async function openCopy(name: string, source: Source, copyTo: CopyTo) {
-  const folder = await mkdtemp(join(tmpdir(), 'notes-server-export-'));
+  let folder: string | undefined;
   try {
+    folder = await mkdtemp(join(tmpdir(), 'notes-server-export-'));
     const path = join(folder, 'copy.db');
     const { changes: before = 0 } = await lastIdsOf(source);
     await copyTo(path);
@@ -48,7 +49,7 @@ async function openCopy(name: string, source: Source, copyTo: CopyTo) {
     throw unusable(name, error);
   } finally {
     // It stays readable while it is open, and goes with this process.
-    await rm(folder, { recursive: true, force: true });
+    if (folder) await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -235,7 +235,7 @@ test('export over HTTP: a stop, and the end of a key, are no faults in the log',
   }
 });
 
-test('export over HTTP: 503 if the file has moved or the copy of a cluster fails', async (t) => {
+test('export over HTTP: 503 if the file has moved or the copy fails', async (t) => {
   const db = await filledFile(t, 1);
   const service = await startService(t, { db });
   renameSync(db, `${db}-away`);
@@ -254,6 +254,11 @@ test('export over HTTP: 503 if the file has moved or the copy of a cluster fails
     assert.deepEqual([status, json.detail], [503, 'The database cannot be exported now.']);
     assert.equal((await other.request('GET', '/export')).status, 200);
   }
+  const { TMPDIR = '' } = process.env;
+  t.after(() => Object.assign(process.env, { TMPDIR }));
+  process.env.TMPDIR = join(db, 'missing');
+  for (const each of [other, await startService(t, { db: ':memory:' })])
+    assert.equal((await each.request('GET', '/export')).status, 503);
 });
 
 test('export over HTTP: the service keeps its locks', async (t) => {
