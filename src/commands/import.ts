@@ -21,6 +21,7 @@ import { formatCounts } from './export.ts';
 import type { Head } from './export-format.ts';
 import { ExportReader, type FoundRecord } from './export-reader.ts';
 import { INDEXES } from './indexes.ts';
+import { queriesForKept } from './kept.ts';
 import { createProgress, type OnProgress, type Screen } from './progress.ts';
 
 /** The statements that mark a database. They fail if there is a mark, or any id was assigned. */
@@ -80,8 +81,10 @@ export async function load(
     done += records.length;
     onProgress(done, total);
   }
-  const [fault] = await target.read({ sql: queryForUniqueness(RESOURCES) });
-  if (fault) throw new Error(Object.values(fault).join());
+  for (const sql of [queryForUniqueness(RESOURCES), ...RELATIONS.flatMap(queriesForKept)]) {
+    const [fault] = await target.read({ sql });
+    if (fault) throw new Error(Object.values(fault).join());
+  }
   const raised = raiseLastIds(head.lastIds);
   const indexed = INDEXES.flatMap(({ finish }) => finish.map((sql) => ({ sql })));
   const ending = [...raised, ...indexed, REMOVE_MARK, EMPTY_LOG, renewGeneration()];

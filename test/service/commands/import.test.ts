@@ -163,6 +163,12 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
     `${HEAD}{"type":"note_version","id":1,"note_id":1}\n`,
     `line 2: ${ID.replace('id', 'version')}`,
   ],
+  'an earlier text without its note': [
+    headLine({ counts: { ...NO_RECORDS, note_versions: 1 }, lastIds: {} }) +
+      '{"type":"note_version","id":1,"note_id":1,"version":1,"title":"a","body":"b"}\n' +
+      '{"type":"end","records":1}\n',
+    'note_versions: record 1 is of no note',
+  ],
   'a comment without its note': [changed('"note_id":3', '"note_id":4'), `line 4: ${NO_PARENT}`],
 };
 
