@@ -11,7 +11,7 @@ import {
   totalOf,
   UNFINISHED_IMPORT,
 } from '../pages.ts';
-import { keysOf, RELATIONS, type Relation } from '../relations.ts';
+import { RELATIONS, type Relation } from '../relations.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, newGeneration } from '../storage/numbers.ts';
@@ -106,9 +106,10 @@ async function store(
     const { message } = error as Error;
     if (!message.includes(' constraint failed')) throw error;
     if (records.length === 1) {
+      const columns = [...message.matchAll(/\.(\w+)/g)].map(([, column]) => column);
       const reason = message.includes('FOREIGN KEY')
         ? 'it refers to a record that does not exist'
-        : `an earlier line has the same ${identityOf(relation)}`;
+        : `an earlier line has the same ${columns.join(' and ')}`;
       throw new Error(`line ${records[0]?.lineNumber}: ${reason}`, { cause: error });
     }
     const middle = records.length >> 1;
@@ -145,10 +146,4 @@ function raiseLastIds(lastIds: NumbersByTable): Statement[] {
      WHERE key NOT IN (SELECT name FROM sqlite_sequence)`,
     'UPDATE sqlite_sequence SET seq = max(seq, coalesce(?1 ->> name, 0))',
   ].map((sql) => ({ sql, parameter: JSON.stringify(lastIds) }));
-}
-
-/** Returns what no two rows share, for use in a sentence. */
-function identityOf(relation: Relation): string {
-  const names = 'references' in relation ? Object.keys(relation.fields) : [];
-  return [keysOf(relation).join(' and '), ...names].join(' or ');
 }

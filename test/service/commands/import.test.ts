@@ -54,7 +54,7 @@ const LINK = '{"type":"note_tag","note_id":3,"tag_id":2}\n';
 const nameLine = (id: number, name: unknown) =>
   `${JSON.stringify({ type: 'note_name', note_id: id, name })}\n`;
 const NO_PARENT = 'it refers to a record that does not exist';
-const SAME_NAME = 'an earlier line has the same note_id or name';
+const SAME = 'an earlier line has the same';
 const TIME = 'must be null or a time like 9999-12-31T23:59:59.999Z';
 const NO_NAME = 'name must match ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
 
@@ -141,10 +141,10 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   ],
   'a name that no note can have': [HEAD + NOTES + nameLine(1, '-a'), `line 4: ${NO_NAME}`],
   'a name that is no text': [HEAD + NOTES + nameLine(1, 1), `line 4: ${NO_NAME}`],
-  'a name twice': [HEAD + NOTES + nameLine(1, 'a') + nameLine(3, 'a'), `line 5: ${SAME_NAME}`],
+  'a name twice': [HEAD + NOTES + nameLine(1, 'a') + nameLine(3, 'a'), `line 5: ${SAME} name`],
   'two names of a note': [
     HEAD + NOTES + nameLine(1, 'a') + nameLine(1, 'b'),
-    `line 5: ${SAME_NAME}`,
+    `line 5: ${SAME} note_id`,
   ],
   'a name without its note': [HEAD + NOTES + nameLine(2, 'a'), `line 4: ${NO_PARENT}`],
   'a deleted note with a name that no note can have': [
@@ -158,6 +158,10 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   'a deleted note without a text': [
     HEAD + DELETED.replace('"b"', '" "'),
     'line 2: body must not be blank.',
+  ],
+  'two deleted notes at one position': [
+    HEAD + DELETED + DELETED.replace('"id":1', '"id":2'),
+    `line 3: ${SAME} position`,
   ],
   'an earlier text without its number': [
     `${HEAD}{"type":"note_version","id":1,"note_id":1}\n`,
