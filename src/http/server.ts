@@ -136,8 +136,6 @@ export class HttpServer {
   }
 
   #answerFaulty(socket: Duplex, problem: Problem): void {
-    // The connection is ending, so no error in the rest of its input can be answered.
-    if (socket.writableEnded) return;
     const latest = this.#connections.latest.get(socket);
     if (latest?.message.complete) {
       this.#connections.runAfter(socket, latest.response, () => this.#refuse(socket, problem));
@@ -151,10 +149,6 @@ export class HttpServer {
   }
 
   #refuse(socket: Duplex, problem: Problem, refused: Partial<Arrival> = {}): void {
-    if (!socket.writable || problem.cause === 'ECONNRESET') {
-      socket.destroy();
-      return;
-    }
     const { message, requestId = chooseRequestId({}) } = refused;
     const reply = problemReply(problem, this.#options.problemBase());
     this.#end(socket, responseText(reply, requestId, message?.method === 'HEAD'));
