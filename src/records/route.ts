@@ -12,7 +12,7 @@ import { type RecordInput, readGiven } from './creation.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
 import type { Table } from './table.ts';
 import type { Choice } from './text.ts';
-import type { Stored } from './writes.ts';
+import type { Settled, Stored } from './writes.ts';
 
 /** A bulk request counts as one request, plus one for this many lines. */
 const LINES_PER_REQUEST = 50;
@@ -117,25 +117,21 @@ export class Records {
   readonly replace = (input: ChangeInput): Promise<Reply> =>
     this.#change(input, valuesOf(this.served.resource, input.body));
 
-  readonly patch = async (input: ChangeInput): Promise<Reply> => {
-    const { parameters, headers, body } = input;
-    const values = patchOf(this.served.resource, body);
-    const isGiven = readGiven(this.served.table.parts, input).length > 0;
-    if (isGiven || values.some((value) => value !== null)) return this.#change(input, values);
-    // An empty patch changes nothing, not even the tag.
-    const condition = writeCondition(headers);
-    const record = await this.#find(parameters);
-    if (!record || !satisfies(condition, record.tag)) return this.#refuse(input, condition);
-    return recordReply(record);
-  };
+  readonly patch = (input: ChangeInput): Promise<Reply> =>
+    this.#change(input, patchOf(this.served.resource, input.body));
 
   async #change(input: ChangeInput, values: Values): Promise<Reply> {
     const { table } = this.served;
     const { id, owner } = this.#keyOf(input.parameters);
     const condition = writeCondition(input.headers);
     const given = readGiven(table.parts, input);
-    const record = await table.change(id, values, owner, condition, given);
-    if (!record) return this.#refuse(input, condition);
+    // An empty patch changes nothing, not even the tag.
+    const isEmpty = given.length === 0 && values.every((value) => value === null);
+    const record: (Stored & Settled) | undefined = isEmpty
+      ? await table.read(id, owner)
+      : await table.change(id, values, owner, condition, given);
+    if (!record || (isEmpty && !satisfies(condition, record.tag)))
+      return this.#refuse(input, condition);
     if (record.refusal) throw record.refusal;
     return recordReply(record, record.createdIds);
   }
@@ -148,22 +144,17 @@ export class Records {
     return isRemoved ? { status: 204 } : this.#refuse(input, condition);
   };
 
-  #find(ids: Ids): Stored | Promise<Stored | undefined> {
-    const { id, owner } = this.#keyOf(ids);
-    return this.served.table.read(id, owner);
-  }
-
   /** Rejects with the reason why there is no record, or none that satisfies the condition. */
   async #refuse(
     { parameters, headers, call }: RecordInput,
     condition: Condition = null,
   ): Promise<never> {
-    const record = condition === null ? undefined : await this.#find(parameters);
+    const { resource, table, ownerTable } = this.served;
+    const { id, owner } = this.#keyOf(parameters);
+    const record = condition === null ? undefined : await table.read(id, owner);
     if (record) throw preconditionFailed(record.tag, headers);
     // Name the outermost record that is missing.
-    const { resource, ownerTable } = this.served;
-    if (ownerTable && !(await ownerTable.read(this.#keyOf(parameters).owner ?? 0)))
-      throw this.#ownerNotFound(call);
+    if (ownerTable && !(await ownerTable.read(owner ?? 0))) throw this.#ownerNotFound(call);
     throw notFound(resource.label, call.pathValues.at(-1));
   }
 
