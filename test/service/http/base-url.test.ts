@@ -8,9 +8,10 @@ import { startService } from '../../support/service.ts';
 const NOTE = { title: 'a', body: 'b' };
 
 test('base URL: precedes every path in an answer', async (t) => {
-  const base = 'http://example.org/api';
+  const base = 'http://example.org:8443/api';
   const service = await startService(t, { baseUrl: base });
-  const created = await service.request('POST', '/notes', { json: NOTE });
+  const request = { json: NOTE, headers: { host: 'example.org:8443' } };
+  const created = await service.request('POST', '/notes', request);
   assert.equal(created.headers.location, '/api/notes/1');
   const comment = await service.request('POST', '/notes/1/comments', { json: { body: 'c' } });
   assert.equal(comment.headers.location, '/api/notes/1/comments/1');
