@@ -1,6 +1,7 @@
 // The six demonstrations of thread primitives, each at a path.
 import { endpoint } from '../contract/endpoint.ts';
 import type { Feature } from '../feature.ts';
+import { DISPATCH_LIMITS } from '../http/limits.ts';
 import { Problem, unavailable } from '../http/problem.ts';
 import { jsonReply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
@@ -30,8 +31,13 @@ function routesOf(threads: ThreadPool): Route[] {
         if (Array.isArray(value) && value.length === 0)
           throw new Problem('bad-request', `${name} must not be empty`);
       }
+      // Its threads and its answer take many times as much memory.
+      if (call.bytes.length >= DISPATCH_LIMITS.largeBodyBytes) await call.reserveLarge();
       const { inputs, answer } = prepare(body);
-      return jsonReply(200, answer(await threads.run(path, inputs, call.signal())));
+      const text = answer(await threads.run(path, inputs, call.signal()));
+      // A run can still be refused, because it has stored nothing.
+      if (text.length >= DISPATCH_LIMITS.largeReplyCharacters) call.ensureSendable();
+      return jsonReply(200, text);
     }),
   );
 }

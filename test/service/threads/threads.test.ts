@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { counter } from '../../../src/concurrency/counter.ts';
 import { Mutex } from '../../../src/concurrency/sync.ts';
 import { POOL_LIMITS, type ThreadPool } from '../../../src/concurrency/thread-pool.ts';
-import { HTTP_LIMITS } from '../../../src/http/limits.ts';
+import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../../src/http/limits.ts';
 import { startCommand, stop } from '../../support/command.ts';
 import { numbered, TAKEN } from '../../support/demonstration-requests.ts';
 import { parseExposition, sampleOf } from '../../support/exposition.ts';
@@ -158,6 +158,25 @@ test('threads: a stop lets work finish and refuses waiting requests', async (t) 
     waiting.map(() => ['warn', 'The service is shutting down.']),
   );
   assert.ok(service.log.every(({ level }) => level !== 'error'));
+});
+
+test('threads: 503 while large answers find no room', async (t) => {
+  const { largePageBytes } = DISPATCH_LIMITS;
+  for (const [repliesBytes, ...expected] of [
+    [0, 200, 503, 503],
+    // A large body needs the room of the largest page.
+    [largePageBytes - 1, 200, 200, 503],
+    [largePageBytes, 200, 200, 200],
+  ] as const) {
+    setLimits(t, DISPATCH_LIMITS, { repliesBytes, replyWaitMs: 1 });
+    const service = await startSmall(t);
+    const statuses = [];
+    for (const length of [1, 20_000, 70_000]) {
+      const json = { items: ['x'.repeat(length)], max_workers: 1 };
+      statuses.push((await service.request('POST', '/pool/run', { json })).status);
+    }
+    assert.deepEqual(statuses, expected, `${repliesBytes} bytes`);
+  }
 });
 
 /** All that the service needs but threads, for which a request waits only briefly. */
