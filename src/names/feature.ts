@@ -71,43 +71,38 @@ async function performAt(
 ): Promise<Reply> {
   const { name } = input.parameters;
   const path = `/named/${name}${suffix}`;
-  const performOn = async (id: number) => {
-    const reply = await perform(
-      { ...input, parameters: { ...input.parameters, note_id: id } },
-      path,
-    );
-    // For the log.
-    return { ...reply, createdIds: { note_id: id, ...reply.createdIds } };
-  };
   let missing: number | undefined;
   for (;;) {
-    const id = await find(name, missing === undefined);
+    const found = await find(name, missing === undefined);
+    let id = found;
     try {
-      if (id !== undefined) return await performOn(id);
-      if (!newNote) throw noNote(name);
-      if (input.headers['if-match'] !== undefined) throw noMatch(name);
-      const body = { ...newNote(input), name };
-      const reply = await create({ ...input, parameters: {}, body }, path);
-      if (!reply.headers?.includes('idempotent-replayed')) return reply;
-      // The first request may have changed another note, which may be deleted.
-      return await performOn(Number(reply.createdIds?.note_id));
+      if (id === undefined) {
+        if (!newNote) throw noNote(name);
+        const noMatch = `No note is named ${name}, so if-match cannot hold.`;
+        if (input.headers['if-match']) throw new Problem('precondition-failed', noMatch);
+        const body = { ...newNote(input), name };
+        const reply = await create({ ...input, parameters: {}, body }, path);
+        if (!reply.headers?.includes('idempotent-replayed')) return reply;
+        // The first request may have changed another note, which may be deleted.
+        id = Number(reply.createdIds?.note_id);
+      }
+      const parameters = { ...input.parameters, note_id: id };
+      const reply = await perform({ ...input, parameters }, path);
+      // For the log.
+      return { ...reply, createdIds: { note_id: id, ...reply.createdIds } };
     } catch (error) {
       const isMissing =
         error instanceof Problem && error.message === notFound(notes.label, name).message;
-      if (isMissing && id === undefined) throw noNote(name);
-      // Another program may have deleted the note without its name.
-      if (isMissing && id === missing)
-        throw newNote ? new DatabaseDamaged('a name has no note') : noNote(name);
       if (!isMissing && error !== NAME_TAKEN) throw error;
-      missing = id;
+      if (isMissing && found === undefined) throw noNote(name);
+      // Another program may have deleted the note without its name.
+      if (isMissing && found === missing)
+        throw newNote ? new DatabaseDamaged('a name has no note') : noNote(name);
+      missing = found;
     }
   }
 }
 
 function noNote(name: string): Problem {
   return new Problem('not-found', `No note is named ${name}.`);
-}
-
-function noMatch(name: string): Problem {
-  return new Problem('precondition-failed', `No note is named ${name}, so if-match cannot hold.`);
 }
