@@ -39,6 +39,5 @@ export function markdownOf({ title, body }: Members): string {
 
 /** Returns a body in Markdown: readers drop a byte order mark at its start, so it needs another. */
 export function bodyInMarkdown({ body }: Members): string {
-  const text = String(body);
-  return text.startsWith('\ufeff') ? `\ufeff${text}` : text;
+  return String(body).replace(/^\ufeff/, '$&$&');
 }
