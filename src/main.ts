@@ -38,8 +38,7 @@ export async function main(): Promise<void> {
     // Node explains this code only if the service has one process.
     const known = message.replace('bind EADDRINUSE', 'address already in use');
     const hint = code === 'EADDRINUSE' && /:\d+$/.test(known) ? ': choose another --port' : '';
-    const text = known + hint;
-    const line = escapeControls(text.replace(/\s*[\r\n]\s*/g, ' '));
+    const line = escapeControls(`${known}${hint}`.replace(/\s*[\r\n]\s*/g, ' '));
     // Clear the line of progress first.
     const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
     process.stderr.write(`${clear}notes-server: ${line}${isUsage ? ' (see --help)' : ''}\n`);
