@@ -91,9 +91,9 @@ function taggedChange(): WriteKind<JointWrite, (Stored & Settled) | undefined> {
       return [{ text: String(now.rest), tag: String(now.tag), ...settled }];
     },
     changes({ rows: [row = []] }, changed) {
-      if (!changed || changed.refusal) return [];
-      // New tags may be the same as before.
-      if (row.slice(FIRST_FIELD).every((value) => value === null)) return undefined;
+      // Without fields, perhaps nothing changes: the tags may be the same as before.
+      const isTagged = row.slice(FIRST_FIELD).every((value) => value === null);
+      if (!changed || changed.refusal || isTagged) return [];
       const { text, tag } = changed;
       return [['notes', Number(row[1]), { text, tag }]];
     },
