@@ -118,7 +118,7 @@ export class Pages {
   }
 
   async #readAs(request: PageRequest, isLarge: boolean): Promise<Page | undefined> {
-    const shape = shapeOf(request, this.parts.orders, isLarge);
+    const shape = shapeOf(request, isLarge);
     const item: Item = { request, shape, name: JSON.stringify(shape) };
     const readAlone = async () => (await this.#readBatch([item]))[0];
     const page = await (this.#isSlow(shape)

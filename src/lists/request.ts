@@ -1,7 +1,6 @@
 // What can be asked of a list: which records it contains, in which order, and which page of it.
 import type { Call } from '../http/route.ts';
 import { type Condition, NEVER } from '../records/condition.ts';
-import type { ListParts } from './parts.ts';
 
 /** A page of a list. A page at a key, given by `after` or `before`, has no offset. */
 export interface PageRequest {
@@ -10,11 +9,11 @@ export interface PageRequest {
   /** An id or, in an order by changes, a number. */
   readonly after?: number | undefined;
   readonly before?: number | undefined;
-  /** The name of an order in {@link ListParts}. Default: id. */
+  /** The name of an order of the list. Default: id. */
   readonly order?: string;
   readonly owner?: number | undefined;
   readonly id?: number | undefined;
-  /** The values of filters, by their names in {@link ListParts}. */
+  /** The values of filters of the list, by their names. */
   readonly filters?: Readonly<Record<string, unknown>>;
   /** Whether the owner is a tag of the notes in the list, or a note with the tags in it. */
   readonly isOfCounterpart?: boolean;
@@ -49,14 +48,9 @@ export interface Shape
 }
 
 /** Returns the shape of a request. Two requests with the same JSON text of it share statements. */
-export function shapeOf(
-  request: PageRequest,
-  orders: ListParts['orders'],
-  isLarge: boolean,
-): Shape {
+export function shapeOf(request: PageRequest, isLarge: boolean): Shape {
   const { order = 'id', after, before, offset = 0, filters = {} } = request;
-  const isDeep = orders[order]?.key && offset >= DEEP_OFFSET;
-  const byOffset = isDeep ? 'deep' : 'offset';
+  const byOffset = offset >= DEEP_OFFSET ? 'deep' : 'offset';
   const byKey = after === undefined ? 'before' : 'after';
   return {
     order,
