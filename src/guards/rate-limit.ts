@@ -60,12 +60,8 @@ export class LocalRateLimiter implements RateLimiter {
       allowed,
       nextFullAt,
       remaining: Math.max(0, Math.floor(this.#quota - (nextFullAt - time) + ROUNDING)),
-      retryAfterS: toSeconds(wait * this.#intervalMs),
-      resetS: toSeconds((nextFullAt - time) * this.#intervalMs),
+      retryAfterS: Math.ceil((wait * this.#intervalMs) / 1_000),
+      resetS: Math.ceil(((nextFullAt - time) * this.#intervalMs) / 1_000),
     };
   }
-}
-
-function toSeconds(ms: number): number {
-  return Math.max(1, Math.ceil(ms / 1_000));
 }
