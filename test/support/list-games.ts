@@ -47,7 +47,7 @@ const WORDS = ['milk', 'bread', 'oats'];
 const NAMES = ['errands', 'a, b;"c"> <é+%😀\u0000'];
 
 /** Several records have the same time, some have none, and the clock has been set back. */
-const TIMES = [5_000, 5_000, 5_001, 4_000, null, 9_000, 5_001, 5_000, 1_700_000_000_000, 0];
+const TIMES = [5_000, 5_000, 5_001, 4_000, null, 9_000, 5_001, 5_000, 253_400_000_000_000, 0];
 
 /** Of several tags with a name, a filter means this one; 0 if there is none. */
 const lowestIdOf = (name: string) => {

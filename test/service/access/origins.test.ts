@@ -166,6 +166,7 @@ test('cors: an allowed origin reads every answer and writes', async (t) => {
   const service = await startService(t, {
     corsOrigins: [SITE, 'http://localhost:5173'],
     apiKeys: ['one'],
+    rateLimit: 100,
   });
   const key = { 'x-api-key': 'one' };
   const headers = { ...key, origin: SITE, 'sec-fetch-site': 'cross-site' };
