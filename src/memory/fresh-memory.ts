@@ -10,6 +10,7 @@ import { LRUCache } from 'lru-cache';
 import type { Freshness } from '../storage/database.ts';
 import {
   type Change,
+  type Commit,
   type CommitObserver,
   type Kept,
   type Memory,
@@ -86,13 +87,12 @@ export class FreshMemory implements Memory, CommitObserver {
     this.#isCommitting = true;
   }
 
-  /** Takes the changes of a transaction: [] if perhaps none was made, undefined if unknown. */
-  end({ changes }: { readonly changes: readonly Change[] | undefined }): void {
+  end({ changes }: Pick<Commit, 'changes'>): void {
     this.#isCommitting = false;
     if (this.#before !== undefined) this.#advance(this.#before, changes);
   }
 
-  #advance(before: string, changes: readonly Change[] = []): void {
+  #advance(before: string, changes: readonly Change[]): void {
     // Someone else's change would look like a change of this transaction.
     if (changes.length === 0) return;
     const after = this.#freshness?.committed();

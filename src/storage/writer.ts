@@ -54,8 +54,8 @@ export interface WriteKind<Content extends RowSet, Outcome> {
   readonly statements: Readonly<Record<string, WriteStatement>>;
   readonly extra?: (writes: readonly Content[]) => readonly unknown[];
   readonly outcomes: (writes: readonly Content[], rows: RowsByStatement) => Outcome[];
-  /** All changes of a write; undefined if they are unknown. */
-  readonly changes?: (write: Content, outcome: Outcome) => readonly Change[] | undefined;
+  /** All changes of a write; [] if perhaps none was made. */
+  readonly changes: (write: Content, outcome: Outcome) => readonly Change[];
 }
 
 /** Submits a write; resolves once it is durable. Those with the same key share no statement. */
@@ -95,8 +95,8 @@ export interface CommitObserver {
 /** A transaction that has ended. */
 export interface Commit {
   readonly runs: readonly Run[];
-  /** Undefined if they are unknown. */
-  readonly changes: readonly Change[] | undefined;
+  /** [] if perhaps none was made. */
+  readonly changes: readonly Change[];
   readonly isDurable: boolean;
 }
 
@@ -112,7 +112,7 @@ export function createWriter(
     const statements = observers.flatMap((each) => each.begin?.() ?? []);
     let next = statements.length;
     for (const run of runs) addStatements(statements, run, now);
-    let changes: readonly Change[] | undefined;
+    let changes: readonly Change[] = [];
     let isDurable = false;
     try {
       const all = await database.transact(randomUUID(), statements);
@@ -126,7 +126,7 @@ export function createWriter(
         }
         outcomes.push(...kind.outcomes(writes, rows));
       }
-      changes = changesOf(items, outcomes);
+      changes = items.flatMap(({ kind, write }, index) => kind.changes(write, outcomes[index]));
       return outcomes;
     } finally {
       for (const each of observers) each.end({ runs, changes, isDurable });
@@ -145,16 +145,6 @@ function sizeOf({ write: { rows, extra } }: Item): number {
   for (const row of rows)
     for (const value of row) if (typeof value === 'string') size += value.length;
   return Math.min(size, MAX_SIZE);
-}
-
-function changesOf(items: readonly Item[], outcomes: readonly unknown[]): Change[] | undefined {
-  const all: Change[] = [];
-  for (const [index, { kind, write }] of items.entries()) {
-    const changes = kind.changes?.(write, outcomes[index]);
-    if (!changes) return undefined;
-    all.push(...changes);
-  }
-  return all;
 }
 
 function inRuns(items: readonly Item[]): Run[] {

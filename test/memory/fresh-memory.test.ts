@@ -22,7 +22,7 @@ function startMemory(maxBytes = 1_000_000) {
   );
   const keep = (key: number, value = TEXT) => memory.keep(memory.check(), 'notes', [[key, value]]);
   /** Runs a transaction that moves the database on by `steps`. */
-  function commit(changes: readonly Change[] | undefined, steps = 1): void {
+  function commit(changes: readonly Change[], steps = 1): void {
     memory.begin();
     database.revision = (database.revision ?? 0) + steps;
     memory.end({ changes });
@@ -99,7 +99,6 @@ test('memory: a change of a whole area forgets all of it', async () => {
 for (const { name, changes, steps } of [
   { name: 'another transaction beside it', changes: [['notes', 1, NEW]] as const, steps: 2 },
   { name: 'a change that may be of another process', changes: [], steps: 1 },
-  { name: 'unknown changes', changes: undefined, steps: 1 },
 ]) {
   test(`memory: ${name} empties it`, async () => {
     const { keep, commit, find } = startMemory();
@@ -128,15 +127,6 @@ test('memory: neither used nor emptied while an ended transaction has not return
   keep(3);
   memory.end({ changes: [['notes', 1, NEW]] });
   assert.deepEqual(await Promise.all([1, 3].map(find)), [NEW, undefined]);
-});
-
-test('memory: an unknown outcome empties it if the database has changed', async () => {
-  const { commit, keep, find } = startMemory();
-  keep(1);
-  commit(undefined, 0);
-  assert.deepEqual(await find(1), TEXT);
-  commit(undefined, 1);
-  assert.equal(await find(1), undefined);
 });
 
 test('memory: keeps nothing while the revision is unknown', async () => {

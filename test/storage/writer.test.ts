@@ -34,6 +34,7 @@ const put: Kind = {
     },
   },
   outcomes: isThere,
+  changes: () => [],
 };
 
 const drop: Kind = {
@@ -46,6 +47,7 @@ const drop: Kind = {
     },
   },
   outcomes: isThere,
+  changes: () => [],
 };
 
 async function startWriter(test: TestContext) {
