@@ -76,12 +76,8 @@ ${groups.join('\n')}
 /** Returns the page that lists all guides, as HTML. */
 export function renderGuidesPage(): string {
   const root = '../';
-  return renderPage({
-    title: 'Guides - notes-server',
-    root,
-    main: `<h1>Guides</h1>
-${renderGuideList(root, 2)}`,
-  });
+  const main = `<h1>Guides</h1>\n${renderGuideList(root, 2)}`;
+  return renderPage({ title: 'Guides - notes-server', root, main });
 }
 
 function renderLink(root: string, guide: Guide, current?: Guide): string {

@@ -22,11 +22,8 @@ export function createAssetServer({ identity, gzip }: Asset, headers: readonly s
   const hash = createHash('sha256').update(identity).digest('base64url').slice(0, 22);
   // A coding is a representation with its own entity tag (RFC 9110, section 8.8.3.3).
   const formOf = (body: Buffer, tag: string, ...coding: string[]) => {
-    return {
-      tag,
-      body,
-      headers: [...headers, 'vary', 'accept-encoding', 'etag', `"${tag}"`, ...coding],
-    };
+    const all = [...headers, 'vary', 'accept-encoding', 'etag', `"${tag}"`, ...coding];
+    return { tag, body, headers: all };
   };
   const plain = formOf(identity, hash);
   const compressed = formOf(gzip, `${hash}-gzip`, 'content-encoding', 'gzip');
