@@ -4,7 +4,7 @@ import { suggestion } from '../suggestion.ts';
 import { type FlagValues, parseArguments, quote, UsageError } from './arguments.ts';
 import { type Input, SUB_COMMANDS, type SubCommand } from './commands.ts';
 import { OPTIONS } from './option-table.ts';
-import { parseDatabase } from './option-values.ts';
+import { parseDatabase, parseText } from './option-values.ts';
 import { type Options, parseOptions, passwordIn, readOptions } from './options.ts';
 
 /** A parsed command line. */
@@ -45,9 +45,10 @@ export function findCommand(name: string): SubCommand {
 function operandIn({ name, operand }: SubCommand, words: readonly string[]): string {
   if (operand === '' && words.length > 0) throw new UsageError(`${name} takes only options`);
   const isOptional = operand === '' || operand.startsWith('[');
-  const isCountRight = words.length === 1 || (words.length === 0 && isOptional);
-  if (isCountRight && words[0] !== '') return words[0] ?? '';
   const what = operand.replace(/[[\]]/g, '');
+  const [word, ...more] = words;
+  if (word !== undefined && more.length === 0) return parseText(word, what);
+  if (word === undefined && isOptional) return '';
   throw new UsageError(`${name} takes one ${what}${isOptional ? ' at most' : ''}`);
 }
 

@@ -197,6 +197,8 @@ test('options: a refusal says where a wrong value is and what would be right', (
   refuses([], `NOTES_${port}`, { NOTES_PORT: 'a', PORT: '1' });
   refuses([], new RegExp(`^${port}$`), { NOTES_PORT: '', PORT: 'a' });
   refuses(['backup', 'a'], 'NOTES_DB takes a file, :memory: or rqlite:', { NOTES_DB: 'http://a' });
+  for (const [name, operand] of Object.entries({ check: 'DB', backup: 'TARGET', import: 'FILE' }))
+    refuses([name, ''], new RegExp(`^${operand} must not be empty$`));
   for (const text of ['yes', 'TRUE', '10', 'on'])
     refuses([], `${proxy} "${text}"`, { NOTES_TRUST_PROXY: text });
   refuses(['--rate-limit=-5'], '--rate-limit takes off or a whole number from 1 to 1000000');
@@ -413,7 +415,7 @@ const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[
   check: [
     'check [DB]',
     /check takes one DB at most$|DB or --db, not both$|in memory$|unknown option '(?:-x|--port)'$/,
-    ...[[''], [':memory:'], ['-x', 'a.db'], ['a.db', 'b.db'], ['a.db', '--port', '1']],
+    ...[[':memory:'], ['-x', 'a.db'], ['a.db', 'b.db'], ['a.db', '--port', '1']],
     ['a.db', '--db', 'b.db'],
   ],
   backup: [
@@ -431,12 +433,12 @@ const COMMANDS: Record<string, [usage: string, reason: RegExp, ...words: string[
   ],
   export: [
     'export [FILE]',
-    /export takes one FILE at most$|export does not work with a database in memory$|'--port'/,
+    /export (?:takes one FILE at most|does not work with a database in memory)$|'--port'|empty$/,
     ...[['a', 'b'], ['--db', ':memory:'], [''], ['a', '--port', '0']],
   ],
   import: [
     'import [FILE]',
-    /import takes one FILE at most$|import does not work with a database in memory$|'--port'/,
+    /import (?:takes one FILE at most|does not work with a database in memory)$|'--port'|empty$/,
     ...[['a', 'b'], ['--db', ':memory:'], [''], ['a', '--port', '0']],
   ],
   key: ['key [--name NAME]', /key takes only options$|'--db'$/, ...[['a'], [''], ['--db', 'a']]],
