@@ -11,7 +11,7 @@ import { notes } from '../resources/notes.ts';
 import type { Members, Resource } from '../resources/resource.ts';
 import { DatabaseDamaged } from '../storage/database.ts';
 import { namesInLists } from './in-lists.ts';
-import { createFinder, NAME_TAKEN, namesOfNotes } from './named-notes.ts';
+import { createFinder, NAME_TAKEN, NOTHING, namesOfNotes } from './named-notes.ts';
 
 type Named = Input<{ readonly name: string }, Members>;
 type AtId = Input<{ readonly note_id: number }, Members>;
@@ -71,9 +71,9 @@ async function performAt(
 ): Promise<Reply> {
   const { name } = input.parameters;
   const path = `/named/${name}${suffix}`;
-  let missing: number | undefined;
-  for (;;) {
-    const found = await find(name, missing === undefined);
+  for (let isFirst = true; ; isFirst = false) {
+    const found = await find(name, isFirst);
+    if (found === NOTHING) throw newNote ? new DatabaseDamaged('a name has no note') : noNote(name);
     let id = found;
     try {
       if (id === undefined) {
@@ -95,10 +95,6 @@ async function performAt(
         error instanceof Problem && error.message === notFound(notes.label, name).message;
       if (!isMissing && error !== NAME_TAKEN) throw error;
       if (isMissing && found === undefined) throw noNote(name);
-      // Another program may have deleted the note without its name.
-      if (isMissing && found === missing)
-        throw newNote ? new DatabaseDamaged('a name has no note') : noNote(name);
-      missing = found;
     }
   }
 }

@@ -13,28 +13,35 @@ const { table } = noteNames;
 /** Refuses to create a note whose name another one has; a shared instance, to be recognized. */
 export const NAME_TAKEN = new Problem('precondition-failed', 'Another note has this name.');
 
+/** What a name has instead of a note that another program has deleted without it. */
+export const NOTHING = 'nothing';
+
+type Found = number | typeof NOTHING | undefined;
+
 /**
  * Returns a function that finds the id of the note with a name, at once if memory has it. There,
  * the note may have been deleted, and the name be that of another one.
  */
 export function createFinder({ database, memory, meters }: Core) {
   const sql = `
-    SELECT json_group_array(note_id ORDER BY sent.key) AS ids
-    FROM json_each(?1) AS sent LEFT JOIN ${table} ON name = sent.value`;
-  const reads = new Batcher<string, number | undefined>({
+    SELECT json_group_array(iif(name IS NULL, NULL, coalesce(notes.id, '${NOTHING}'))
+      ORDER BY sent.key) AS ids
+    FROM json_each(?1) AS sent LEFT JOIN ${table} ON name = sent.value
+    LEFT JOIN notes ON notes.id = note_id`;
+  const reads = new Batcher<string, Found>({
     async run(names) {
       const revision = memory.check();
       const [row] = await database.read({ sql, parameter: JSON.stringify(names) });
-      const ids: readonly (number | null)[] = JSON.parse(String(row?.ids));
+      const ids: readonly (Found | null)[] = JSON.parse(String(row?.ids));
       const found = names.flatMap((name, index) =>
-        ids[index] ? [[name, { text: String(ids[index]) }] as const] : [],
+        Number(ids[index]) ? [[name, { text: String(ids[index]) }] as const] : [],
       );
       memory.keep(revision, table, found);
       return ids.map((id) => id ?? undefined);
     },
     meter: meters?.read,
   });
-  return (name: string, inMemory = true): number | Promise<number | undefined> => {
+  return (name: string, inMemory = true): Found | Promise<Found> => {
     const known = inMemory ? memory.find(table, name) : undefined;
     return known ? Number(known.text) : reads.submit(name);
   };

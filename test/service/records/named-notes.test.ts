@@ -1,11 +1,14 @@
 // Notes at names that clients choose.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { startApp } from '../../../src/app.ts';
+import type { Database } from '../../../src/storage/database.ts';
+import { LAST_NUMBER } from '../../../src/storage/numbers.ts';
 import { newFile } from '../../support/databases.ts';
 import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
 import { request as send } from '../../support/http.ts';
 import { startProcesses } from '../../support/processes.ts';
-import { startService } from '../../support/service.ts';
+import { optionsFor, startService } from '../../support/service.ts';
 import { beside } from '../../support/stored-data.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -194,6 +197,39 @@ test('names: one without its note, which another program deleted, cannot be writ
     const answer = await request(method, AT, method === 'PUT' ? { json: NOTE } : {});
     assert.equal(answer.status, status, method);
   }
+});
+
+test('names: a note that others delete and restore meanwhile is written', async (t) => {
+  const log = { writes: () => false, write() {}, flush() {} };
+  let times = 0;
+  const openDatabase = async (open: () => Promise<Database>): Promise<Database> => {
+    const database = await open();
+    const change = (...statements: string[]) =>
+      database.transact(
+        `${times} ${statements}`,
+        statements.map((sql) => ({ sql })),
+      );
+    return {
+      ...database,
+      async transact(id, statements) {
+        if (times === 0) return database.transact(id, statements);
+        times -= 1;
+        await change('DELETE FROM notes');
+        const rows = await database.transact(id, statements);
+        await change(
+          `INSERT INTO notes (id, title, body, number) SELECT 1, 'a', 'b', ${LAST_NUMBER} + 1`,
+          `INSERT INTO note_names (note_id, name) VALUES (1, 'backup')`,
+        );
+        return rows;
+      },
+    };
+  };
+  const app = await startApp(optionsFor('--db', newFile(t)), log, { openDatabase });
+  t.after(() => app.close());
+  const put = async () => (await send(app.address, 'PUT', AT, { json: NOTE })).status;
+  assert.equal(await put(), 201);
+  times = 3;
+  assert.equal(await put(), 200);
 });
 
 test('names: lists can show and select them', async (t) => {
