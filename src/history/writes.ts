@@ -31,7 +31,7 @@ function kindOf(
     outcomes: (_: unknown, { before = [] }: { before?: readonly Row[] }) => [before[0]],
     changes({ rows: [row] }, found) {
       // Memory has nothing of what is erased.
-      if (found?.text === undefined) return [];
+      if (!found?.isFree) return [];
       // A name that memory knows may be that of a note which is restored without it.
       return [[notes.table, Number(row?.[0])], [noteNames.table]];
     },

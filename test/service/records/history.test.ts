@@ -5,6 +5,7 @@ import { keepFor } from '../../../src/history/feature.ts';
 import { RETENTION_TIMES } from '../../../src/history/retention.ts';
 import { change, openOther, openPath, rows } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
+import { lookups, parseExposition } from '../../support/exposition.ts';
 import { assertNoErrors, type Overrides, startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
@@ -102,6 +103,7 @@ test('trash: a note stays there while its id or that of a comment is in use', as
   for (const body of ['one', 'two']) await json('POST', '/notes/1/comments', { body });
   await json('DELETE', '/notes/1');
   const trash = await json('GET', '/trash/1');
+  const hits = async () => lookups(parseExposition((await json('GET', '/metrics')).body))[0];
   const other = await openPath(service.file);
   t.after(() => other.close());
   for (const [table, insertion] of [
@@ -114,6 +116,10 @@ test('trash: a note stays there while its id or that of a comment is in use', as
     assert.deepEqual([status, body.errors[0].field], [422, 'note_id'], table);
     assert.deepEqual((await json('GET', '/trash/1')).body, trash.body);
     assert.deepEqual(await idsIn('/notes'), notes);
+    await json('GET', '/notes/2');
+    const before = await hits();
+    await json('GET', '/notes/2');
+    assert.equal((await hits()) > before, !needsFile, 'memory goes on');
     for (const sql of [
       'UPDATE notes_server_history SET days = 0',
       `DELETE FROM ${table} WHERE body = 'y'`,
