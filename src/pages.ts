@@ -111,12 +111,11 @@ export function totalOf(counts: NumbersByTable): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Resolves with the last id that each table has assigned, if any; the last number as `changes`. */
+/** Resolves with the last id of each resource, if any has been assigned, and of `changes`. */
 export async function lastIdsOf({ read }: Source): Promise<NumbersByTable> {
   const found = await read({
-    // Positions in the trash are no ids.
-    sql: `SELECT name, seq FROM sqlite_sequence WHERE seq > 0 AND name <> 'deleted_notes'
-          ORDER BY name`,
+    sql: `SELECT name, seq FROM sqlite_sequence
+          WHERE seq > 0 AND name NOT IN ('deleted_notes', 'note_versions') ORDER BY name`,
   });
   return Object.fromEntries(found.map(({ name, seq }) => [String(name), Number(seq)]));
 }

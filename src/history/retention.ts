@@ -23,21 +23,20 @@ async function erase(
   kind: typeof ERASURES.notes,
   { time = NO_END, last = NO_END, pauseFactor = RETENTION_TIMES.pauseFactor },
 ): Promise<void> {
-  for (let place = -NO_END; !isStopping(); ) {
+  let place = -NO_END;
+  while (!isStopping()) {
     const parameter = JSON.stringify([time, Date.now(), place, last]);
     const [row] = await database.read({ sql: kind.find, parameter, isSlow: true });
     const keys: number[] = JSON.parse(String(row?.keys));
-    const next = Number(row?.next ?? place);
-    if (keys.length === 0 && next === place) return;
-    place = next;
     for (let start = 0; start < keys.length; start += STEP_ROWS) {
       if (isStopping()) return;
       const startedMs = performance.now();
-      const rows = keys.slice(start, start + STEP_ROWS).map((key) => [key, time]);
-      await write(kind, 0, { rows });
+      await write(kind, 0, { rows: keys.slice(start, start + STEP_ROWS).map((key) => [key]) });
       const pauseMs = (performance.now() - startedMs) * pauseFactor;
       await wait(Math.min(pauseMs, RETENTION_TIMES.maxPauseMs));
     }
+    if (typeof row?.next !== 'number') return;
+    place = row.next;
   }
 }
 

@@ -58,19 +58,18 @@ export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', notes.table, 
 const FOUND_ROWS = 4_096;
 
 /**
- * Erases rows up to a time. Later keys have later times, unless the clock was set: then a row may
- * go with later ones, or stay until its time in the future.
+ * Erases rows by keys, which are never used again. Later keys have later times, unless the clock
+ * was set: then a row may go with later ones, or stay until its time in the future.
  */
 function erasing({ table }: typeof TRASH, key: string, time: string) {
-  const at = `coalesce(${time}, ${NO_END})`;
   const sql = `
-    WITH ${namedRows('sent', ['_key', '_time'])}
-    DELETE FROM ${table} WHERE ${key} IN (SELECT _key FROM sent)
-      AND ${at} <= (SELECT max(_time) FROM sent)`;
+    WITH ${namedRows('sent', ['_key'])}
+    DELETE FROM ${table} WHERE ${key} IN (SELECT _key FROM sent)`;
   return {
     /** Given [time, now, after, last]: keys up to `time`, and the one that others may follow. */
     find: `
-      SELECT json_group_array(${key}) FILTER (WHERE ${at} <= ?1 ->> 0) AS keys,
+      SELECT
+        json_group_array(${key}) FILTER (WHERE coalesce(${time}, ${NO_END}) <= ?1 ->> 0) AS keys,
         iif(max(${time} BETWEEN ?1 ->> 0 AND ?1 ->> 1), NULL, max(${key})) AS next
       FROM (SELECT ${key}, ${time} FROM ${table}
             WHERE ${key} > ?1 ->> 2 AND ${key} <= ?1 ->> 3 ORDER BY ${key} LIMIT ${FOUND_ROWS})`,

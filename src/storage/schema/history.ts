@@ -10,8 +10,8 @@ CREATE TABLE notes_server_history (
 INSERT INTO notes_server_history (days) VALUES (30);
 
 CREATE TABLE note_versions (
-  -- Earlier texts of notes, also of those in the trash. What was replaced later has greater ids.
-  id INTEGER PRIMARY KEY,
+  -- Earlier texts of notes, also of those in the trash. Ids rise in time, and none is used again.
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   note_id INTEGER NOT NULL,
   -- The number of the change that made the text.
   version INTEGER NOT NULL,
@@ -40,7 +40,7 @@ CREATE TRIGGER note_version_kept AFTER UPDATE OF title, body ON notes
 END;
 
 CREATE TABLE deleted_notes (
-  -- The trash. What was deleted later has a greater position, also than those that are gone.
+  -- The trash. Positions rise in time, and none is used again.
   position INTEGER PRIMARY KEY AUTOINCREMENT,
   deleted_at INTEGER,
   name TEXT,
