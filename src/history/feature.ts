@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
 import { violationAt } from '../contract/violations.ts';
 import type { Core, Feature } from '../feature.ts';
-import { type Bases, fillTemplate, notFound } from '../http/paths.ts';
+import { type Bases, notFound } from '../http/paths.ts';
 import { unavailable, type Violation } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
@@ -13,7 +13,6 @@ import { answerInJson, type Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Database } from '../storage/database.ts';
-import { timeSql } from '../time.ts';
 import { type KeptInput, listKept, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
 import { emptyTrash, startRetention } from './retention.ts';
 import { ERASE_NOTE, ERASE_VERSIONS, RESTORE } from './writes.ts';
@@ -98,7 +97,7 @@ function versionRoutes(core: Core, records: Records): Route[] {
 
   async function list(input: KeptInput): Promise<Reply> {
     const { note_id = 0 } = input.parameters;
-    const url = `${bases.baseUrl}${fillTemplate(`${NOTE}/versions`, { note_id })}`;
+    const url = `${bases.baseUrl}/notes/${note_id}/versions`;
     const { reply, total } = await listKept(database, VERSIONS, input, url);
     if (total === 0 && !(await table.read(note_id))) return refuse(input);
     return reply;
@@ -118,21 +117,20 @@ function versionRoutes(core: Core, records: Records): Route[] {
     // An empty patch is refused if the note is missing or if-match does not hold.
     const { title, body } = found ? JSON.parse(found.text) : {};
     const reply = await records.patch({ ...input, body: found ? { title, body } : {} });
-    if (!found) throw validationFailed([violationAt('/version', 'exists', await latest(note_id))]);
+    if (!found) throw validationFailed([violationAt('/version', 'exists', await latest(input))]);
     return reply;
   }
 
-  async function latest(id: number): Promise<string> {
-    const sql = `
-      SELECT group_concat(
-        version || coalesce(' (replaced at ' || ${timeSql('replaced_at')} || ')', ''), ', '
-        ORDER BY version DESC) AS latest
-      FROM (SELECT version, replaced_at FROM ${VERSIONS.table} WHERE note_id = ?1 ->> 0
-        ORDER BY version DESC LIMIT 5)`;
-    const [row] = await database.read({ sql, parameter: JSON.stringify([id]) });
-    return row?.latest
-      ? `must be a version of the note, latest first: ${row.latest}`
-      : 'must be a version of the note, but it has none';
+  async function latest(input: AtNote): Promise<string> {
+    const fields = ['version', 'replaced_at'];
+    const parameters = { ...input.parameters, limit: 5, offset: 0, fields };
+    const { reply } = await listKept(database, VERSIONS, { ...input, parameters }, '');
+    const items: Record<string, unknown>[] = JSON.parse(String(reply.body)).items;
+    if (items.length === 0) return 'must be a version of the note, but it has none';
+    const texts = items.map(
+      ({ version, replaced_at: at }) => `${version} (replaced at ${at ?? 'an unknown time'})`,
+    );
+    return `must be a version of the note, latest first: ${texts.join(', ')}`;
   }
 
   return [

@@ -273,7 +273,7 @@ test('versions: an earlier text is listed, read and restored', async (t) => {
   t.after(() => other.close());
   await change(other, 'UPDATE note_versions SET replaced_at = NULL');
   const { detail } = (await restore({ version: 99 })).body;
-  assert.match(detail, new RegExp(`latest first: ${version}\\.$`), 'another program set no times');
+  assert.match(detail, /latest first: \d+ \(replaced at an unknown time\)\.$/);
   assert.match((await json('GET', '/notes/1/versions/99')).body.detail, /^Version with ID 99 /);
   for (const [method, path] of [
     ['GET', '/notes/2/versions'],
