@@ -58,9 +58,8 @@ export function startRetention(core: Core) {
     if (!isMine) return;
     // Another service may have set them since.
     const [row] = await core.database.read({ sql: `SELECT days FROM ${SETTINGS}` });
-    const days = Number(row?.days);
     const nowMs = Math.min(Date.now(), performance.now() + leadMs);
-    const time = days === 0 ? NO_END : nowMs - days * DAY_MS;
+    const time = row?.days === 0 ? NO_END : nowMs - Number(row?.days) * DAY_MS;
     for (const kind of Object.values(ERASURES)) await erase(core, kind, { time });
   }
 

@@ -29,12 +29,8 @@ function kindOf(
   return {
     statements: { before: readStatement(SENT, columns, from), ...Object.fromEntries(named) },
     outcomes: (_: unknown, { before = [] }: { before?: readonly Row[] }) => [before[0]],
-    changes({ rows: [row] }, found) {
-      // Memory has nothing of what is erased.
-      if (!found?.isFree) return [];
-      // A name that memory knows may be that of a note which is restored without it.
-      return [[notes.table, Number(row?.[0])], [noteNames.table]];
-    },
+    // Memory has no text of these notes, but may know the name of one that is restored without it.
+    changes: (_, found) => (found?.isFree ? [[noteNames.table]] : []),
   } satisfies WriteKind<RowSet, Row | undefined>;
 }
 
@@ -54,25 +50,22 @@ export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH.table, TRASH.number
 /** Erases the versions of a note. */
 export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', notes.table, 'number');
 
-/** How many rows a read looks at. */
-const FOUND_ROWS = 4_096;
-
 /**
  * Erases rows by keys, which are never used again. Later keys have later times, unless the clock
  * was set: then a row may go with later ones, or stay until its time in the future.
  */
-function erasing({ table }: typeof TRASH, key: string, time: string) {
+function erasing({ table, order: key }: typeof TRASH, time: string) {
   const sql = `
     WITH ${namedRows('sent', ['_key'])}
     DELETE FROM ${table} WHERE ${key} IN (SELECT _key FROM sent)`;
   return {
-    /** Given [time, now, after, last]: keys up to `time`, and the one that others may follow. */
+    /** Given [time, now, after, last]: keys up to `time` in some rows, and where more may be. */
     find: `
       SELECT
         json_group_array(${key}) FILTER (WHERE coalesce(${time}, ${NO_END}) <= ?1 ->> 0) AS keys,
         iif(max(${time} BETWEEN ?1 ->> 0 AND ?1 ->> 1), NULL, max(${key})) AS next
       FROM (SELECT ${key}, ${time} FROM ${table}
-            WHERE ${key} > ?1 ->> 2 AND ${key} <= ?1 ->> 3 ORDER BY ${key} LIMIT ${FOUND_ROWS})`,
+            WHERE ${key} > ?1 ->> 2 AND ${key} <= ?1 ->> 3 ORDER BY ${key} LIMIT 4096)`,
     statements: { erase: { sql } },
     outcomes: () => [undefined],
     changes: () => [],
@@ -81,8 +74,8 @@ function erasing({ table }: typeof TRASH, key: string, time: string) {
 
 /** What erases old rows. */
 export const ERASURES = {
-  notes: erasing(TRASH, 'position', 'deleted_at'),
-  versions: erasing(VERSIONS, 'id', 'replaced_at'),
+  notes: erasing(TRASH, 'deleted_at'),
+  versions: erasing(VERSIONS, 'replaced_at'),
 };
 
 /** Whether no record has the id of the note, or that of one of its comments. */
@@ -101,10 +94,7 @@ export const RESTORE = kindOf(
   {
     mark: `UPDATE ${TRASH.table} SET number = -1 WHERE id = ${ID} AND ${IS_FREE}`,
     note: restoring(notes, RESTORED),
-    comments: restoring(
-      comments,
-      `FROM deleted_comments WHERE note_id = ${ID} AND EXISTS (SELECT 1 ${RESTORED})`,
-    ),
+    comments: restoring(comments, `FROM deleted_comments WHERE note_id = (SELECT id ${RESTORED})`),
     tags: `
       INSERT OR IGNORE INTO ${noteTags.table} (note_id, tag_id)
       SELECT ${ID}, id FROM ${tags.table}
@@ -114,9 +104,9 @@ export const RESTORE = kindOf(
       SELECT id, name ${RESTORED} AND name IS NOT NULL`,
     // The triggers log the times of the records, and none of the tags.
     logNow: `
-      UPDATE ${CHANGES} SET at = ${NOW} WHERE EXISTS (SELECT 1 ${RESTORED})
-      AND number >= (SELECT number FROM ${notes.table} WHERE id = ${ID})`,
-    remove: `DELETE FROM ${TRASH.table} WHERE id IN (SELECT id ${RESTORED})`,
+      UPDATE ${CHANGES} SET at = ${NOW}
+      WHERE number >= (SELECT number FROM ${notes.table} WHERE id = (SELECT id ${RESTORED}))`,
+    remove: `DELETE FROM ${TRASH.table} WHERE id = (SELECT id ${RESTORED})`,
   },
 );
 
