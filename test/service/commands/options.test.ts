@@ -287,12 +287,6 @@ test('options: unknown flags, stray words and missing values', () => {
   refuses(['--Port', '1'], "'--Port'");
 });
 
-test('options: several --cors-origin replace the environment', () => {
-  const args = ['--cors-origin', 'https://a.example', '--cors-origin=https://b.example'];
-  const { corsOrigins } = options(args, { NOTES_CORS_ORIGIN: 'https://c.example' });
-  assert.deepEqual(corsOrigins, ['https://a.example', 'https://b.example']);
-});
-
 test('options: NOTES_API_KEYS is a list of visible ASCII', () => {
   const keys = (text: string) => options([], { NOTES_API_KEYS: text }).apiKeys;
   assert.deepEqual(keys('one, two ,,three=+/!~'), ['one', 'two', 'three=+/!~']);

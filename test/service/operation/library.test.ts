@@ -38,10 +38,10 @@ test('library: takes the options of the command', async (t) => {
     baseUrl: undefined,
   });
   assert.equal((await send(url, 'GET', '/notes')).status, 401);
-  const headers = { 'x-api-key': 'second', origin: 'https://b.example' };
+  const headers = { 'x-api-key': 'second', origin: 'https://a.example' };
   const answer = await send(url, 'POST', '/notes', { headers, json: NOTE });
   assert.equal(answer.status, 413);
-  assert.equal(answer.headers['access-control-allow-origin'], 'https://b.example');
+  assert.equal(answer.headers['access-control-allow-origin'], 'https://a.example');
   assert.equal(answer.json.type, 'https://example.org/problems/payload-too-large');
   assert.equal((await send(url, 'GET', '/notes', { headers })).status, 200);
   assert.equal((await send(url, 'GET', '/notes', { headers })).status, 429);
