@@ -18,20 +18,15 @@ export async function repairFile(path: string): Promise<string[]> {
     if (missing !== undefined)
       throw new Error(`the schema has no ${missing}; export the records and import them elsewhere`);
     const relations = await relationsIn(file);
-    await inTransaction(file, () => rebuildIndexes(file));
-    await inTransaction(file, () => runAll(file, relations.flatMap(rebuildCounters)));
-    await inTransaction(file, () => runAll(file, relations.flatMap(mendKept)));
+    // If anything fails, the end of the connection rolls back.
+    await file.read({ sql: 'BEGIN IMMEDIATE' });
+    await rebuildIndexes(file);
+    await runAll(file, [...relations.flatMap(rebuildCounters), ...relations.flatMap(mendKept)]);
+    await file.read({ sql: 'COMMIT' });
     return ['rebuilt the search index', 'rebuilt the counts', 'mended the trash'];
   } catch (error) {
     throw new DatabaseUnusable(`cannot repair ${path}: ${reasonOf(path, error)}`, { cause: error });
   }
-}
-
-/** If `work` fails, the end of the connection rolls back. */
-async function inTransaction({ read }: Source, work: () => Promise<void>): Promise<void> {
-  await read({ sql: 'BEGIN IMMEDIATE' });
-  await work();
-  await read({ sql: 'COMMIT' });
 }
 
 async function runAll({ read }: Source, statements: readonly string[]): Promise<void> {
