@@ -162,15 +162,6 @@ for (const [operation, text, other] of [
     assert.equal((await call(text, headers)).status, 404);
   });
 
-  test(`${operation}: a key of one that was refused can be used`, async (t) => {
-    const started = await startWithNote(t, 'a');
-    const headers = { 'idempotency-key': 'k' };
-    const call = started[operation];
-    assert.equal((await call(text, { ...headers, 'if-match': '"b"' })).status, 412);
-    const { status, headers: answer } = await call(text, headers);
-    assert.deepEqual([status, answer['idempotent-replayed']], [200, undefined]);
-  });
-
   test(`${operation}: conditions, missing notes and wrong bodies`, async (t) => {
     const started = await startWithNote(t, 'a');
     const call = started[operation];
