@@ -2,7 +2,7 @@
 import { Kind, kindOf } from './characters.ts';
 import { FoldedText } from './folded-text.ts';
 
-/** Longer words are equal if they begin alike. A query is shorter, so it never meets the bound. */
+/** Longer words are equal if they begin alike; 171 ﬃ are longer, so a query may have one. */
 const MAX_WORD_LENGTH = 512;
 
 /** A word, cut at MAX_WORD_LENGTH, with what follows it; or what precedes the first. */
