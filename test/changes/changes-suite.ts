@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Cursor,
   KEPT_CHANGES,
@@ -156,17 +155,28 @@ export function testChanges(engine: Engine): void {
 
   test('change feed: looks for changes only while somebody waits', async (t) => {
     const opened = await engine.open(t);
-    let looks = 0;
-    const count = <Result>(result: Result) => {
-      looks += 1;
-      return result;
-    };
+    let [looks, reading] = [0, 0];
     const { freshness } = opened;
     const database: Database = {
       ...opened,
-      read: (statement) => count(opened.read(statement)),
-      freshness: freshness && { ...freshness, revision: () => count(freshness.revision()) },
+      async read(statement) {
+        looks += 1;
+        reading += 1;
+        return opened.read(statement).finally(() => {
+          reading -= 1;
+        });
+      },
+      freshness: freshness && {
+        ...freshness,
+        revision() {
+          looks += 1;
+          return freshness.revision();
+        },
+      },
     };
+    const timers = () =>
+      process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
+    const before = timers();
     setLimits(t, FEED_TIMES, { lookMs: 1, queryMs: 1 });
     const feed = startFeed(t, database);
     await feed.wait(feed.round, 60_000, NEVER);
@@ -174,10 +184,7 @@ export function testChanges(engine: Engine): void {
     await until(() => looks > 3);
     feed.beginRoundSoon();
     await waiting;
-    // The look that was under way.
-    await delay(20);
-    looks = 0;
-    await delay(20);
-    assert.equal(looks, 0);
+    // No timer of the feed is left that could begin another look.
+    await until(() => reading === 0 && timers() <= before);
   });
 }

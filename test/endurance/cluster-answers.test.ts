@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SLOW_READ_LIMITS } from '../../src/lists/slow-reads.ts';
 import { runCommand, startCommand, stop } from '../support/command.ts';
 import { clusterAddress } from '../support/engine.ts';
+import { parseExposition, sampleOf } from '../support/exposition.ts';
 import { request } from '../support/http.ts';
 import { startRelay } from '../support/ports.ts';
 import { needsRqlited as skip, startCluster } from '../support/rqlite-nodes.ts';
@@ -148,7 +149,11 @@ test(`cluster: a service stops in ${STOP_MS / 1_000} s although all nodes are de
     assert.equal((await request(url, 'POST', '/notes', { json: NOTE })).status, 201);
     for (const node of cluster.nodes) await node.signal(signal);
     const waiting = ['/notes/1', '/notes?q=words'].map((path) => request(url, 'GET', path));
-    await delay(500);
+    await until(async () => {
+      const families = parseExposition((await request(url, 'GET', '/metrics')).text);
+      // These and the request for the metrics.
+      return sampleOf(families, 'http_server_active_requests') === waiting.length + 1;
+    });
     const begun = performance.now();
     const { status } = await stop(command);
     const tookMs = performance.now() - begun;

@@ -44,13 +44,13 @@ test('a year: cron accepts the line for the backup', (t) => {
   accept(t, { table: line }, 'crontab -n table');
 });
 
-test('a year: the variables and the settings of the journal are known', () => {
+test('a year: the variables and the settings of the journal are known', (t) => {
   const dropIns = files.filter(({ file }) => file?.includes('.service.d/'));
   const names = dropIns.flatMap(({ code }) => code.match(/\bNOTES_\w+(?==)/g) ?? []);
   assert.ok(names.length > 6);
   assert.deepEqual(unknownVariables(Object.fromEntries(names.map((name) => [name, '1']))), []);
   const known = '/etc/systemd/journald.conf';
-  if (!existsSync(known)) return;
+  if (!existsSync(known)) return skipLoudly(t, `there is no ${known} here`);
   for (const name of fileAt('/etc/systemd/journald.conf.d/notes.conf').match(/^\w+(?==)/gm) ?? [])
     assert.ok(readFileSync(known, 'utf8').includes(`#${name}=`), name);
 });

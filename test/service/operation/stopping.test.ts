@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { HTTP_LIMITS } from '../../../src/http/limits.ts';
 import {
   type BareServer,
@@ -114,13 +113,13 @@ for (const behind of ['', 'GET /quick', 'CONNECT b:443']) {
     const socket = await requestLarge(server, behind && requestText(behind), 2);
     const closed = server.close();
     await refusal(server);
-    // Beyond the farewell, when idle connections are closed.
-    await delay(20);
+    idle.socket.write(requestText('GET /quick'));
+    assert.equal((await idle.answer()).headers.connection, 'close');
+    await idle.closed();
     const text = await readAll(socket.resume());
     assert.equal(/\r\n\r\n(x*)/.exec(text)?.[1]?.length, LARGE);
     if (behind !== '')
       assert.match(text.slice(LARGE), /xHTTP\/1\.1 (?:200 OK|405 Method Not Allowed)\r\n/);
-    await idle.closed();
     await closed;
   });
 
