@@ -35,7 +35,7 @@ export const CLUSTER_LIMITS = {
   recheckMs: 5_000,
   /** For how long a leader that has missed writes is not asked again. */
   refusalMs: 1_000,
-  /** The time for calls in progress when the service stops. */
+  /** The time for calls in progress, and for a node to answer a ping, when the service stops. */
   stopMs: 500,
   firstPauseMs: 20,
   maxPauseMs: 400,
@@ -187,8 +187,10 @@ export class Cluster {
   #open(url: string, body: string, onSilence = giveUp): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const method = body === '' ? 'GET' : 'POST';
-      const options = { method, agent: this.#agent, headers: this.#headers };
-      const request = this.#request(url, { ...options, timeout: CLUSTER_LIMITS.nodeMs })
+      const { nodeMs, stopMs } = CLUSTER_LIMITS;
+      const timeout = Number.isFinite(this.#stopsAtMs) ? stopMs : nodeMs;
+      const options = { method, agent: this.#agent, headers: this.#headers, timeout };
+      const request = this.#request(url, options)
         .on('error', reject)
         .on('response', resolve)
         .once('timeout', () => onSilence(request))
