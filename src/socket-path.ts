@@ -2,7 +2,7 @@
 // remove a successor's socket, so it binds a hidden path, and a rename makes the socket public.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
-import { chmodSync, existsSync, lstatSync, renameSync, rmSync, type Stats } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { access, constants, mkdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ export async function checkSocketPath(path: string): Promise<void> {
   await access(dirname(path), constants.W_OK | constants.X_OK);
   // An earlier process with our id may have been killed during its start.
   await rm(hiddenFolder(path), { recursive: true, force: true });
-  const found = statsOf(path);
+  const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isSocket() === false) throw new Error(`${path} exists and is not a socket`);
   if (found && (await hasListener(path))) throw new Error(`${path} is in use by another process`);
 }
@@ -38,12 +38,12 @@ export async function createSocket(path: string, listen: (hidden: string) => Pro
 
 /** Returns a function that removes the socket at `path` unless another has taken its place. */
 export function socketRemover(path: string): () => void {
-  const created = statsOf(path)?.ino;
+  const created = lstatSync(path, { throwIfNoEntry: false })?.ino;
   return () => {
     try {
-      if (statsOf(path)?.ino === created) rmSync(path);
+      if (lstatSync(path).ino === created) rmSync(path);
     } catch {
-      // The next start replaces it.
+      // It is gone, or the next start replaces it.
     }
   };
 }
@@ -59,10 +59,6 @@ async function createPrivateFolder(folder: string): Promise<void> {
     const { uid, mode } = lstatSync(folder);
     if (error.code !== 'EEXIST' || uid !== process.getuid?.() || (mode & 0o077) !== 0) throw error;
   });
-}
-
-function statsOf(path: string): Stats | undefined {
-  return lstatSync(path, { throwIfNoEntry: false });
 }
 
 /** Whether a process listens, even one that is busy (EAGAIN) or denies access (EACCES). */

@@ -107,7 +107,6 @@ export class ThreadPool {
 
   /** Resolves in the order of the calls. */
   async #lease(size: number, signal: AbortSignal | undefined): Promise<readonly PoolThread[]> {
-    signal?.throwIfAborted();
     if (this.#isShutDown) throw new NoThreads(SHUT_DOWN);
     if (this.#queue.size >= POOL_LIMITS.queue)
       throw new NoThreads('Too many demonstrations wait for threads.');

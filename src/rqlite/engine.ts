@@ -57,14 +57,12 @@ const storeSql = (rows = `'[]'`) => `
 const FOREIGN_KEYS: Statement = { sql: 'SELECT foreign_keys AS enforced FROM pragma_foreign_keys' };
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
-type CopyTo = (path: string, signal?: AbortSignal) => Promise<void>;
-
 /** Opens a cluster as {@link storedSchema} does; rejects if it lacks -fk or, `toRead`, is empty. */
 export async function openRqlite(
   address: ClusterAddress,
   level: ReadLevel,
   { toRead = false, warn }: { readonly toRead?: boolean; readonly warn?: Warn } = {},
-): Promise<Database & { readonly copyTo: CopyTo }> {
+): Promise<Database & { copyTo(path: string, signal?: AbortSignal): Promise<void> }> {
   const cluster = new Cluster(address);
   const history = new History(cluster, warn);
   try {
