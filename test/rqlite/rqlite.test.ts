@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
 import type { ReadLevel } from '../../src/rqlite/address.ts';
+import { CLUSTER_LIMITS } from '../../src/rqlite/cluster.ts';
 import {
   AnswerTooLarge,
   type Database,
@@ -138,6 +139,8 @@ test('rqlite: calls end soon when the service stops', async (t) => {
   standIn.silence(0);
   standIn.elect(undefined);
   database.stopSoon?.();
+  // What is asked from now on waits for `stopMs`.
+  CLUSTER_LIMITS.nodeMs = 3_600_000;
   await Promise.all(calls.map((call) => assert.rejects(call, DatabaseUnavailable)));
 });
 
