@@ -35,8 +35,8 @@ CREATE TRIGGER note_version_kept AFTER UPDATE OF title, body ON notes
   -- that was created in the future does not tell when it is changed: each text is kept.
   INSERT INTO note_versions
     VALUES (NULL, new.id, old.number, old.updated_at, new.updated_at, old.title, old.body);
-  DELETE FROM note_versions WHERE id IN (
-    SELECT id FROM note_versions WHERE note_id = new.id ORDER BY id DESC LIMIT -1 OFFSET 100);
+  DELETE FROM note_versions WHERE note_id = new.id AND id <= (
+    SELECT id FROM note_versions WHERE note_id = new.id ORDER BY id DESC LIMIT 1 OFFSET 100);
 END;
 
 CREATE TABLE deleted_notes (
