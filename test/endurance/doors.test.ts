@@ -69,9 +69,10 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
   // A process of its own has other signals, which only main.ts handles.
   processes: [
     [MAIN, "import cluster from 'node:cluster';\n"],
-    [MAIN, /.* return serveAsMember\(.*\n/],
+    [MAIN, /.* const isMember = .*\n/],
+    [MAIN, 'isMember ? serveAsMember(options) : '],
     [MAIN, 'options.processes > 1 ? await importSupervisor() : '],
-    [MAIN, /function isMember[\s\S]*(?=function createLog)/],
+    [MAIN, /async function importSupervisor[\s\S]*(?=function createLog)/],
   ],
   names: without('names'),
   // An append can have a key, too.
