@@ -13,7 +13,7 @@ import { answerInJson, type Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Database } from '../storage/database.ts';
-import { type KeptInput, listKept, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
+import { type KeptInput, LATEST, listKept, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
 import { emptyTrash, startRetention } from './retention.ts';
 import { ERASE_NOTE, ERASE_VERSIONS, RESTORE } from './writes.ts';
 
@@ -45,11 +45,9 @@ export function history(
 
 /** Sets for how many days texts are kept. If this fails, closes the database. */
 export async function keepFor(days: number, database: Database): Promise<void> {
-  const sql = `UPDATE ${SETTINGS} SET days = ?1 ->> '$'`;
+  const sql = `UPDATE ${SETTINGS} SET days = ?1 ->> '$' WHERE days <> ?1 ->> '$'`;
   try {
-    const [row] = await database.read({ sql: `SELECT days FROM ${SETTINGS}` });
-    if (row?.days !== days)
-      await database.transact(randomUUID(), [{ sql, parameter: String(days) }]);
+    await database.transact(randomUUID(), [{ sql, parameter: String(days) }]);
   } catch (error) {
     await database.close();
     throw error;
@@ -117,20 +115,10 @@ function versionRoutes(core: Core, records: Records): Route[] {
     // An empty patch is refused if the note is missing or if-match does not hold.
     const { title, body } = found ? JSON.parse(found.text) : {};
     const reply = await records.patch({ ...input, body: found ? { title, body } : {} });
-    if (!found) throw validationFailed([violationAt('/version', 'exists', await latest(input))]);
-    return reply;
-  }
-
-  async function latest(input: AtNote): Promise<string> {
-    const fields = ['version', 'replaced_at'];
-    const parameters = { ...input.parameters, limit: 5, offset: 0, fields };
-    const { reply } = await listKept(database, VERSIONS, { ...input, parameters }, '');
-    const items: Record<string, unknown>[] = JSON.parse(String(reply.body)).items;
-    if (items.length === 0) return 'must be a version of the note, but it has none';
-    const texts = items.map(
-      ({ version, replaced_at: at }) => `${version} (replaced at ${at ?? 'an unknown time'})`,
-    );
-    return `must be a version of the note, latest first: ${texts.join(', ')}`;
+    if (found) return reply;
+    const [row] = await database.read({ sql: LATEST, parameter: JSON.stringify([note_id]) });
+    const detail = `must be a version of the note, ${row?.texts}`;
+    throw validationFailed([violationAt('/version', 'exists', detail)]);
   }
 
   return [

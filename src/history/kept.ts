@@ -5,7 +5,7 @@ import { linkHeader } from '../lists/query.ts';
 import { membersSql, ownMembers } from '../records/text.ts';
 import type { Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
-import { AnswerTooLarge, MAX_PAGE_BYTES, type Source } from '../storage/database.ts';
+import { MAX_PAGE_BYTES, readReserving, type Source } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
 import { timeSql } from '../time.ts';
 
@@ -31,10 +31,15 @@ export const TRASH = {
 
 type Kept = typeof TRASH;
 
+/** How many versions a note has at most; earlier ones are not shown, and will be erased. */
+export const MAX_VERSIONS = 100;
+
 /** The versions of a note, unless it is in the trash. */
 export const VERSIONS: Kept = {
   table: 'note_versions',
-  isListed: `note_id = (SELECT id FROM ${notes.table} WHERE id = ?1 ->> 0)`,
+  isListed: `id IN (
+    SELECT id FROM note_versions WHERE note_id = (SELECT id FROM ${notes.table} WHERE id = ?1 ->> 0)
+    ORDER BY id DESC LIMIT ${MAX_VERSIONS})`,
   order: 'id',
   isWanted: 'version = ?1 ->> 1',
   number: 'version',
@@ -43,6 +48,13 @@ export const VERSIONS: Kept = {
     ...['updated_at', 'replaced_at'].map((name) => ({ name, sql: timeSql(name) })),
   ],
 };
+
+/** What a note has of versions, in words. */
+export const LATEST = `
+  SELECT coalesce('latest first: ' || group_concat(
+    format('%d (replaced at %s)', version, at), ', ' ORDER BY id DESC), 'but it has none') AS texts
+  FROM (SELECT id, version, coalesce(${timeSql('replaced_at')}, 'an unknown time') AS at
+        FROM note_versions WHERE ${VERSIONS.isListed} ORDER BY id DESC LIMIT 5)`;
 
 /** Resolves with a text as JSON, and with the tag that its note had. */
 export async function readKept(
@@ -82,11 +94,10 @@ export async function listKept(
     // Skipping many rows may take long.
     isSlow: offset >= 2_048,
   };
-  const [row] = await read({ ...statement, maxBytes: MAX_PAGE_BYTES }).catch(async (error) => {
-    if (!(error instanceof AnswerTooLarge)) throw error;
-    await call.reserveLarge();
-    return read(statement);
-  });
+  const [row] = await readReserving(
+    (isLarge) => read({ ...statement, ...(!isLarge && { maxBytes: MAX_PAGE_BYTES }) }),
+    () => call.reserveLarge(),
+  );
   const total = Number(row?.total);
   const frame = `"limit":${limit},"offset":${offset},"total":${total}`;
   const sent = new URLSearchParams(call.query);

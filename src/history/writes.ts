@@ -11,7 +11,7 @@ import type { Row } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, tagSql } from '../storage/numbers.ts';
 import { NOW, namedRows } from '../storage/parameter.ts';
 import type { RowSet, WriteKind } from '../storage/writer.ts';
-import { TRASH, VERSIONS } from './kept.ts';
+import { MAX_VERSIONS, TRASH, VERSIONS } from './kept.ts';
 
 /** Greater than all keys and times. */
 export const NO_END = Number.MAX_SAFE_INTEGER;
@@ -51,31 +51,39 @@ export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH.table, TRASH.number
 export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', notes.table, 'number');
 
 /**
- * Erases rows by keys, which are never used again. Later keys have later times, unless the clock
- * was set: then a row may go with later ones, or stay until its time in the future.
+ * Erases rows by keys, which are never used again. Given [time, now, after, last], `find` reads
+ * some of them, and after which place more may be.
  */
-function erasing({ table, order: key }: typeof TRASH, time: string) {
-  const sql = `
-    WITH ${namedRows('sent', ['_key'])}
-    DELETE FROM ${table} WHERE ${key} IN (SELECT _key FROM sent)`;
-  return {
-    /** Given [time, now, after, last]: keys up to `time` in some rows, and where more may be. */
-    find: `
-      SELECT
-        json_group_array(${key}) FILTER (WHERE coalesce(${time}, ${NO_END}) <= ?1 ->> 0) AS keys,
-        iif(max(${time} BETWEEN ?1 ->> 0 AND ?1 ->> 1), NULL, max(${key})) AS next
-      FROM (SELECT ${key}, ${time} FROM ${table}
-            WHERE ${key} > ?1 ->> 2 AND ${key} <= ?1 ->> 3 ORDER BY ${key} LIMIT 4096)`,
-    statements: { erase: { sql } },
-    outcomes: () => [undefined],
-    changes: () => [],
-  } satisfies WriteKind<RowSet, undefined> & { find: string };
+function erasing({ table, order: key }: typeof TRASH, find: string) {
+  const erase = `DELETE FROM ${table} WHERE ${key} IN (SELECT _id FROM sent)`;
+  return { find, ...kindOf({ key: '_id' }, 'FROM sent', { erase }) };
 }
 
-/** What erases old rows. */
+/**
+ * Finds keys up to `time`. Later keys have later times, unless the clock was set: then a row may go
+ * with later ones, or stay until its time in the future.
+ */
+const dueOf = ({ table, order: key }: typeof TRASH, time: string) => `
+  SELECT
+    json_group_array(${key}) FILTER (WHERE coalesce(${time}, ${NO_END}) <= ?1 ->> 0) AS keys,
+    iif(max(${time} BETWEEN ?1 ->> 0 AND ?1 ->> 1), NULL, max(${key})) AS next
+  FROM (SELECT ${key}, ${time} FROM ${table}
+        WHERE ${key} > ?1 ->> 2 AND ${key} <= ?1 ->> 3 ORDER BY ${key} LIMIT 4096)`;
+
+/** Finds versions of notes that have too many. The last note of a step may have more. */
+const SURPLUS = `
+  SELECT
+    json_group_array(id) FILTER (WHERE later IS NOT NULL) AS keys,
+    iif(count(*) < 4096, NULL, max(note_id) - 1) AS next
+  FROM (SELECT *, lead(id, ${MAX_VERSIONS}) OVER (PARTITION BY note_id ORDER BY id) AS later
+        FROM (SELECT note_id, id FROM note_versions
+              WHERE note_id > ?1 ->> 2 ORDER BY note_id, id LIMIT 4096))`;
+
+/** What erases rows that are due, or too many. */
 export const ERASURES = {
-  notes: erasing(TRASH, 'deleted_at'),
-  versions: erasing(VERSIONS, 'replaced_at'),
+  notes: erasing(TRASH, dueOf(TRASH, 'deleted_at')),
+  versions: erasing(VERSIONS, dueOf(VERSIONS, 'replaced_at')),
+  surplus: erasing(VERSIONS, SURPLUS),
 };
 
 /** Whether no record has the id of the note, or that of one of its comments. */

@@ -3,10 +3,10 @@
 import { NEVER } from '../records/condition.ts';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from '../storage/batcher.ts';
 import {
-  AnswerTooLarge,
   type Database,
   MAX_PAGE_BYTES,
   type Row,
+  readReserving,
   type Statement,
 } from '../storage/database.ts';
 import { type Memory, NO_MEMORY } from '../storage/writer.ts';
@@ -107,14 +107,12 @@ export class Pages {
     }
   }
 
-  async #read(request: PageRequest): Promise<Page | undefined> {
-    try {
-      return await this.#readAs(request, false);
-    } catch (error) {
-      if (!(error instanceof AnswerTooLarge)) throw error;
-      await request.call?.reserveLarge();
-      return this.#readAs(request, true);
-    }
+  #read(request: PageRequest): Promise<Page | undefined> {
+    const { call } = request;
+    return readReserving(
+      (isLarge) => this.#readAs(request, isLarge),
+      () => call?.reserveLarge(),
+    );
   }
 
   async #readAs(request: PageRequest, isLarge: boolean): Promise<Page | undefined> {

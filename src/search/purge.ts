@@ -1,6 +1,6 @@
 // Removes the words of earlier texts from a search index. FTS5 only marks them as removed until it
 // merges the parts that have them, which may never happen: so in the background, all are merged.
-import { setTimeout as wait } from 'node:timers/promises';
+import { type Pace, workInBackground } from '../background.ts';
 import type { Core } from '../feature.ts';
 import { readStatement } from '../records/writes.ts';
 import type { RowSet, WriteKind } from '../storage/writer.ts';
@@ -8,8 +8,8 @@ import type { Searchable } from './steps.ts';
 
 /** How purges work; tests change it. */
 export const PURGES = {
-  /** The shortest and the longest pause between two purges. */
-  minPauseMs: 10_000,
+  /** The first and shortest pause between two purges, and the longest. */
+  firstPauseMs: 10_000,
   maxPauseMs: 86_400_000,
   /** The pause after one that fails, as on a full disk. */
   failedPauseMs: 600_000,
@@ -42,52 +42,27 @@ export function purgeOf({ search: { table } }: Searchable) {
   return { state: { sql: state }, kind };
 }
 
-/** Merges the parts of an index whenever it has removed words, in one process; `end` ends this. */
+/** Merges the parts of an index whenever it has removed words; `end` ends this. */
 export function startPurges(
   resource: Searchable,
-  { database, write, takeWork }: Pick<Core, 'database' | 'write' | 'takeWork'>,
+  core: Pick<Core, 'database' | 'write' | 'takeWork'>,
 ) {
   const { state, kind } = purgeOf(resource);
-  const ending = new AbortController();
-  const pause = (ms: number) =>
-    wait(ms, undefined, { signal: ending.signal, ref: false }).catch(() => {});
 
-  /** Resolves with the time of the merges. */
-  async function purge(): Promise<number> {
-    const [row] = await database.read(state);
+  async function purge({ isEnding, pause }: Pace): Promise<number> {
+    const [row] = await core.database.read(state);
     let hasMore = Boolean(row?.has_marks);
     let totalMs = 0;
     // The first merge of all parts has a negative number of pages. The last one changes nothing.
-    for (let pages = -PURGES.pages; hasMore && !ending.signal.aborted; pages = PURGES.pages) {
+    for (let pages = -PURGES.pages; hasMore && !isEnding(); pages = PURGES.pages) {
       const startedMs = performance.now();
-      hasMore = await write(kind, 0, { rows: [], extra: [[pages]] });
+      hasMore = await core.write(kind, 0, { rows: [], extra: [[pages]] });
       const tookMs = performance.now() - startedMs;
       totalMs += tookMs;
       await pause(tookMs * PURGES.mergePauseFactor);
     }
-    return totalMs;
+    return Math.min(Math.max(totalMs * PURGES.pauseFactor, PURGES.firstPauseMs), PURGES.maxPauseMs);
   }
 
-  async function purgeAgainAndAgain(): Promise<void> {
-    const { minPauseMs, maxPauseMs, failedPauseMs, pauseFactor } = PURGES;
-    let isMine = takeWork === undefined;
-    for (let pauseMs = minPauseMs; ; ) {
-      await pause(pauseMs);
-      if (ending.signal.aborted) return;
-      try {
-        isMine ||= (await takeWork?.('purge')) ?? false;
-        const tookMs = isMine ? await purge() : 0;
-        pauseMs = Math.min(Math.max(tookMs * pauseFactor, minPauseMs), maxPauseMs);
-      } catch {
-        pauseMs = failedPauseMs;
-      }
-    }
-  }
-
-  const running = purgeAgainAndAgain();
-  async function end(): Promise<void> {
-    ending.abort();
-    await running;
-  }
-  return { kind, end };
+  return { kind, end: workInBackground('purge', core, PURGES, purge) };
 }

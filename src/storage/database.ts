@@ -72,6 +72,20 @@ export class ReadTooSlow extends StorageError {}
 /** A read was ended because its answer would take too much memory. */
 export class AnswerTooLarge extends StorageError {}
 
+/** Reads; if the answer is too large for a usual one, reads again when `reserve` has resolved. */
+export async function readReserving<Answer>(
+  read: (isLarge: boolean) => Promise<Answer>,
+  reserve: () => Promise<void> | undefined,
+): Promise<Answer> {
+  try {
+    return await read(false);
+  } catch (error) {
+    if (!(error instanceof AnswerTooLarge)) throw error;
+    await reserve();
+    return read(true);
+  }
+}
+
 /** Some stored data cannot be read. The call changed nothing; other calls may succeed. */
 export class DatabaseDamaged extends StorageError {}
 

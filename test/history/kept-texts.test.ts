@@ -32,27 +32,6 @@ for (const [what, [changes = '', kept]] of Object.entries(SERIES))
     assert.deepEqual(await rows(database, VERSIONS), [{ kept }]);
   });
 
-test('kept texts: the latest 100 of each note', async (t) => {
-  const database = await openDatabase(t);
-  await change(
-    database,
-    `INSERT INTO notes (title, body, created_at, updated_at)
-     VALUES ('t', 'a', 0, 0), ('o', 'a', 0, 0)`,
-  );
-  await change(database, `UPDATE notes SET body = 'b', updated_at = 1 WHERE id = 2`);
-  for (let count = 1; count <= 103; count += 1)
-    await change(
-      database,
-      `UPDATE notes SET body = '${count}', updated_at = ${count * 11 * MINUTE_MS} WHERE id = 1`,
-    );
-  const sql = `SELECT note_id, count(*) AS kept, min(CAST(body AS INTEGER)) AS first
-               FROM note_versions GROUP BY note_id`;
-  assert.deepEqual(await rows(database, sql), [
-    { note_id: 1, kept: 100, first: 3 },
-    { note_id: 2, kept: 1, first: 0 },
-  ]);
-});
-
 test('kept texts: once nothing is kept, a deleted note leaves no earlier text', async (t) => {
   const database = await openDatabase(t);
   for (const sql of [

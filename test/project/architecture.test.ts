@@ -24,6 +24,7 @@ const LAYERS = [
   ['open'],
   // The features.
   doors,
+  ['background'],
   ['feature'],
   ['contract', 'database-paths', 'list-extension', 'pages'],
   ['http', 'relations', 'storage'],

@@ -46,7 +46,7 @@ test('purge: a stop during a pause reads nothing', async (t) => {
 test('purge: only the process that may do it does it', async (t) => {
   const before = { ...PURGES };
   t.after(() => Object.assign(PURGES, before));
-  Object.assign(PURGES, { minPauseMs: 1 });
+  Object.assign(PURGES, { firstPauseMs: 1, failedPauseMs: 1 });
   let asked = 0;
   async function takeWork(): Promise<boolean> {
     asked += 1;

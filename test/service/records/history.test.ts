@@ -1,6 +1,7 @@
 // The trash and the versions of notes over HTTP: what is kept, restored and erased.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { keepFor } from '../../../src/history/feature.ts';
 import { RETENTION_TIMES } from '../../../src/history/retention.ts';
 import { change, openOther, openPath, rows } from '../../support/databases.ts';
@@ -287,6 +288,48 @@ test('versions: an earlier text is listed, read and restored', async (t) => {
   assert.equal(await status('DELETE', '/notes/1/versions'), 204);
   assert.deepEqual(await items('/notes/1/versions'), []);
   assert.equal(await status('DELETE', '/notes/1/versions'), 204);
+});
+
+test('versions: a note shows its latest 100, and the others are erased', async (t) => {
+  const times = { ...RETENTION_TIMES };
+  t.after(() => Object.assign(RETENTION_TIMES, times));
+  const { service, json, status } = await start(t);
+  for (const title of ['a', 'b']) await json('POST', '/notes', { title, body: 'text' });
+  const other = await openPath(service.file);
+  t.after(() => other.close());
+  // The first note has more than one step of the retention reads.
+  await change(
+    other,
+    `WITH RECURSIVE kept (count) AS (SELECT 1 UNION ALL SELECT count + 1 FROM kept LIMIT 4200)
+     INSERT INTO note_versions
+     SELECT NULL, iif(count <= 4097, 1, 2), 1000 + count, 0, ${Date.now()}, 't', 'b' FROM kept`,
+  );
+  const sql = `SELECT note_id, count(*) AS count, min(version) AS first
+               FROM note_versions GROUP BY note_id`;
+  const kept = () => rows(other, sql);
+  assert.deepEqual(await kept(), [
+    { note_id: 1, count: 4_097, first: 1_001 },
+    { note_id: 2, count: 103, first: 5_098 },
+  ]);
+  for (const [id, first] of [
+    [1, 4_998],
+    [2, 5_101],
+  ] as const) {
+    const { body } = await json('GET', `/notes/${id}/versions?offset=99`);
+    assert.deepEqual([body.total, body.items[0].version], [100, first]);
+    assert.equal(body.items.length, 1);
+    assert.equal(await status('GET', `/notes/${id}/versions/${first}`), 200);
+    assert.equal(await status('GET', `/notes/${id}/versions/${first - 1}`), 404);
+    assert.equal(await status('POST', `/notes/${id}/restore`, { version: first - 1 }), 422);
+  }
+  Object.assign(RETENTION_TIMES, { pauseFactor: 0 });
+  await service.close();
+  await start(t, { db: service.file });
+  const latest = [
+    { note_id: 1, count: 100, first: 4_998 },
+    { note_id: 2, count: 100, first: 5_101 },
+  ];
+  await until(async () => isDeepStrictEqual(await kept(), latest));
 });
 
 test('conditions: reads and erasures obey the tag of the note', async (t) => {

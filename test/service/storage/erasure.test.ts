@@ -58,7 +58,7 @@ function found(folder: string, texts: readonly string[]): string[] {
 async function purge(t: TestContext, db: string): Promise<void> {
   const before = { ...PURGES };
   t.after(() => Object.assign(PURGES, before));
-  Object.assign(PURGES, { minPauseMs: 1, pauseFactor: 0, mergePauseFactor: 0, pages: 1 });
+  Object.assign(PURGES, { firstPauseMs: 1, pauseFactor: 0, mergePauseFactor: 0, pages: 1 });
   const { request, close } = await startService(t, { db });
   // The index follows the deletion.
   assert.equal((await request('GET', '/notes?q=lion')).json.total, 1);
