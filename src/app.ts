@@ -1,4 +1,5 @@
 // The composition root: assembles the service for the command line, the library and the tests.
+import { chmodSync } from 'node:fs';
 import { assistants } from './assistants/feature.ts';
 import { changes } from './changes/feature.ts';
 import { isLocal, type Options } from './cli/options.ts';
@@ -27,7 +28,6 @@ import { openStorage } from './open.ts';
 import { type RecordFeature, records } from './records/feature.ts';
 import { retries } from './retries/feature.ts';
 import { search } from './search/feature.ts';
-import { createSocket } from './socket-path.ts';
 import { QueueFull } from './storage/batcher.ts';
 import {
   type Database,
@@ -139,9 +139,8 @@ async function serve(
     limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: idleTimeoutS * 1_000 },
   });
   try {
-    let address = `unix:${socket}`;
-    if (socket === undefined) address = await server.listen({ host, port });
-    else await createSocket(socket, (path) => server.listen({ path }));
+    const address = await server.listen(socket === undefined ? { host, port } : { path: socket });
+    if (socket !== undefined) chmodSync(socket, 0o660);
     // Do not await below: a request could arrive before the dispatcher exists.
     const baseUrl = options.baseUrl ?? (socket === undefined ? address : 'http://localhost');
     bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };

@@ -12,7 +12,7 @@ import type { Screen } from './commands/progress.ts';
 import { isReadByOthers } from './guards/key-file.ts';
 import { jsonLine, LineLog, type Log } from './log/log.ts';
 import { escapeControls, prettyLine } from './log/pretty-line.ts';
-import { checkSocketPath, socketRemover } from './socket-path.ts';
+import { prepareSocketPath } from './socket-path.ts';
 import { DatabaseUnusable } from './storage/database.ts';
 import { readVersion } from './version.ts';
 
@@ -109,13 +109,11 @@ async function serve(options: Options): Promise<void> {
   const starting = start(options, log);
   handleHangups(options.apiKeysFile, log, starting);
   const app = await starting;
-  const removeSocket = options.socket === undefined ? () => {} : socketRemover(options.socket);
   endOnFault(log);
   const stop = (signal: NodeJS.Signals) => {
     // Restores the default: a second signal ends the process at once.
     for (const each of ['SIGTERM', 'SIGINT'] as const) process.removeAllListeners(each);
     log.write('info', 'stopping', { signal });
-    removeSocket();
     endWith(log, app.close());
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
@@ -134,7 +132,7 @@ async function start(options: Options, log: Log) {
   const { isInUse } = await import('./commands/existing.ts');
   if (options.db.kind === 'file' && (await isInUse(options.db.name)))
     log.write('warn', 'another process uses the database', { file: options.db.name });
-  if (options.socket !== undefined) await checkSocketPath(options.socket);
+  if (options.socket !== undefined) await prepareSocketPath(options.socket);
   return launch(options, log);
 }
 

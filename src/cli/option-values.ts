@@ -1,7 +1,6 @@
 // Parsers for the values of options. Each parses the text of a value, or throws a UsageError that
 // states its source `name`: a flag such as `--port`, or a variable such as `NOTES_PORT`.
 import { availableParallelism } from 'node:os';
-import { dirname } from 'node:path';
 import type { Location } from '../open.ts';
 import { clusterAt } from '../rqlite/feature.ts';
 import { UsageError } from './arguments.ts';
@@ -11,8 +10,6 @@ type Parser<Value> = (text: string, name: string) => Value;
 const MAX_PROCESSES = 64;
 /** The shortest limit of a system (macOS) for the path of a Unix socket. */
 const MAX_SOCKET_BYTES = 103;
-/** The socket is created in a folder of its own there: a dot, up to seven digits and `/s`. */
-const MAX_SOCKET_FOLDER_BYTES = MAX_SOCKET_BYTES - '/.4194304/s'.length;
 const CLUSTERS = 'rqlite://HOST:PORT,HOST:PORT with ?level=linearizable or weak and &user=NAME';
 
 function wrong(name: string, wanted: string, text: string): UsageError {
@@ -123,11 +120,7 @@ export function parseHost(text: string, name: string): string {
 
 /** Parses the path of a Unix socket. */
 export function parseSocket(text: string, name: string): string {
-  const isLong = (part: string, maxBytes: number) => Buffer.byteLength(part) > maxBytes;
-  if (isLong(text, MAX_SOCKET_BYTES) || isLong(dirname(text), MAX_SOCKET_FOLDER_BYTES))
-    throw new UsageError(
-      `${name} takes a path of at most ${MAX_SOCKET_BYTES} bytes, ` +
-        `in a folder of at most ${MAX_SOCKET_FOLDER_BYTES}`,
-    );
+  if (Buffer.byteLength(text) > MAX_SOCKET_BYTES)
+    throw wrong(name, `a path of at most ${MAX_SOCKET_BYTES} bytes`, text);
   return parseText(text, name);
 }
