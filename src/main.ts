@@ -8,7 +8,6 @@ import { UsageError } from './cli/arguments.ts';
 import { type Command, parseCommand } from './cli/command-line.ts';
 import { firstSteps } from './cli/first-steps.ts';
 import { type Options, unknownVariables } from './cli/options.ts';
-import type { Screen } from './commands/progress.ts';
 import { isReadByOthers } from './guards/key-file.ts';
 import { jsonLine, LineLog, type Log } from './log/log.ts';
 import { escapeControls, prettyLine } from './log/pretty-line.ts';
@@ -76,7 +75,7 @@ async function run(command: Command): Promise<void> {
     case 'run': {
       // Restores the default, which the launcher has replaced.
       process.removeAllListeners('SIGHUP');
-      const streams = { input: process.stdin, write: writeOutput, screen };
+      const streams = { input: process.stdin, write: writeOutput, show: showProgress };
       const { lines, hasFailed } = await command.run(command.input, streams);
       for (const line of lines) if (line !== undefined) await writeOutput(`${line}\n`);
       if (hasFailed) process.exitCode = EXIT_FAILURE;
@@ -96,10 +95,8 @@ function writeOutput(text: string): Promise<void> {
   });
 }
 
-/** Returns where to show progress: nowhere if exported data goes to the same terminal. */
-function screen(writesData = false): Screen {
-  if (writesData && process.stdout.isTTY) return { isTerminal: false, write() {} };
-  return { isTerminal: process.stderr.isTTY, write: (text) => process.stderr.write(text) };
+function showProgress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(text);
 }
 
 async function serve(options: Options): Promise<void> {

@@ -1,6 +1,6 @@
 // The table of the sub-commands. Each loads the file that carries it out only when it is used.
 import { fstatSync } from 'node:fs';
-import type { Screen } from '../commands/progress.ts';
+import type { ShowText } from '../commands/progress.ts';
 import type { StorageOptions } from '../open.ts';
 import { type Flag, type FlagValues, UsageError } from './arguments.ts';
 import { OPTIONS } from './option-table.ts';
@@ -17,8 +17,7 @@ interface Streams {
   readonly input: AsyncIterable<Buffer>;
   /** Writes data to standard output; resolves when it can take more. */
   readonly write: (text: string) => Promise<void>;
-  /** Returns where to show progress, which may be nowhere if the command writes data. */
-  readonly screen: (writesData?: boolean) => Screen;
+  readonly show: ShowText;
 }
 
 /** The lines are printed at the end of a command. */
@@ -85,9 +84,9 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
     isForFiles: true,
     help: 'copy a database to another file; a service may be using it',
     example: 'backup notes-backup.db --db notes.db',
-    async run({ operand, storage }, { screen }) {
+    async run({ operand, storage }, { show }) {
       const { backup } = await import('../commands/backup.ts');
-      return { lines: [await backup(storage.db.name, operand, screen())] };
+      return { lines: [await backup(storage.db.name, operand, show)] };
     },
   },
   {
@@ -97,10 +96,10 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
     isForFiles: true,
     help: 'restore a backup while no service is running; with --force, set the old database aside',
     example: 'restore notes-backup.db --db notes.db',
-    async run({ operand, flags, storage }, { screen }) {
+    async run({ operand, flags, storage }, { show }) {
       const { restore } = await import('../commands/restore.ts');
       const isForced = flags.force === true;
-      return { lines: [await restore(operand, storage.db.name, isForced, screen())] };
+      return { lines: [await restore(operand, storage.db.name, isForced, show)] };
     },
   },
   {
@@ -109,10 +108,9 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
     flags: [ANY_DB, OPTIONS.dbPasswordFile],
     help: 'write all data as JSON lines to FILE or standard output; a service may be using it',
     example: 'export notes.jsonl --db notes.db',
-    async run({ operand, storage }, { write, screen }) {
+    async run({ operand, storage }, { write, show }) {
       const { exportLines } = await import('../commands/export.ts');
-      const file = fileIn(operand);
-      return { lines: [await exportLines(storage, file, write, screen(file === undefined))] };
+      return { lines: [await exportLines(storage, fileIn(operand), write, show)] };
     },
   },
   {
@@ -121,9 +119,9 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
     flags: [ANY_DB, OPTIONS.dbPasswordFile],
     help: 'fill a new database with exported data from FILE or standard input',
     example: 'import notes.jsonl --db notes.db',
-    async run({ operand, storage }, { input, screen }) {
+    async run({ operand, storage }, { input, show }) {
       const { importLines } = await import('../commands/import.ts');
-      return { lines: [await importLines(fileIn(operand), input, storage, screen())] };
+      return { lines: [await importLines(fileIn(operand), input, storage, show)] };
     },
   },
   {

@@ -3,12 +3,12 @@ import { stat } from 'node:fs/promises';
 import { DatabaseDamaged, type Source } from '../storage/database.ts';
 import { openShared } from './existing.ts';
 import { INDEXES } from './indexes.ts';
-import { createProgress, type OnProgress, type Screen } from './progress.ts';
+import { createProgress, type OnProgress, type ShowText } from './progress.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** Copies the database file `db` to the new file `target`; resolves with a line that says so. */
-export async function backup(db: string, target: string, screen: Screen): Promise<string> {
-  const progress = createProgress(screen, 'backed up', ' KiB');
+export async function backup(db: string, target: string, show: ShowText): Promise<string> {
+  const progress = createProgress(show, 'backed up', ' KiB');
   await using source = await openShared(db);
   const write = async (path: string) => {
     await writeSnapshot(source, path, progress);

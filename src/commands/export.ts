@@ -15,7 +15,7 @@ import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { timeSql } from '../time.ts';
 import { endLine, headLine } from './export-format.ts';
-import { createProgress, formatNumber, type Screen } from './progress.ts';
+import { createProgress, formatNumber, type ShowText } from './progress.ts';
 import { openSnapshot } from './snapshot.ts';
 import { writeWhole } from './whole-file.ts';
 
@@ -26,18 +26,18 @@ export async function exportLines(
   from: StorageOptions,
   file: string | undefined,
   output: WriteText,
-  screen: Screen,
+  show: ShowText,
 ): Promise<string | undefined> {
   await using source = await openSnapshot(from);
   if (file === undefined) {
-    await writeLines(source, output, screen);
+    await writeLines(source, output, () => {});
     return undefined;
   }
   let written = '';
   await writeWhole(file, {
     source: from.db.kind === 'file' ? from.db.name : undefined,
     async write(_path, handle) {
-      written = await writeLines(source, (text) => handle.appendFile(text), screen);
+      written = await writeLines(source, (text) => handle.appendFile(text), show);
     },
   });
   return `exported ${written} to ${file}`;
@@ -49,8 +49,8 @@ export async function openExport(...parts: Parameters<typeof openSnapshot>) {
   return { texts: exportTexts(source), close: source.close };
 }
 
-async function writeLines(source: Source, write: WriteText, screen: Screen): Promise<string> {
-  const progress = createProgress(screen, 'exported');
+async function writeLines(source: Source, write: WriteText, show: ShowText): Promise<string> {
+  const progress = createProgress(show, 'exported');
   let counts: NumbersByTable = {};
   for await (const part of exportTexts(source)) {
     await write(part.text);

@@ -22,7 +22,7 @@ import type { Head } from './export-format.ts';
 import { ExportReader, type FoundRecord } from './export-reader.ts';
 import { INDEXES } from './indexes.ts';
 import { queriesForKept } from './kept.ts';
-import { createProgress, type OnProgress, type Screen } from './progress.ts';
+import { createProgress, type OnProgress, type ShowText } from './progress.ts';
 
 /** The statements that mark a database. They fail if there is a mark, or any id was assigned. */
 const SET_MARK = [
@@ -49,7 +49,7 @@ export async function importLines(
   file: string | undefined,
   input: AsyncIterable<Buffer>,
   to: StorageOptions,
-  screen: Screen,
+  show: ShowText,
 ): Promise<string> {
   const source = file ?? 'the input';
   try {
@@ -57,7 +57,7 @@ export async function importLines(
     await using reader = new ExportReader(stream || input);
     const head = await reader.readHead();
     await using target = await openStorage('import', to);
-    await load(reader, head, target, createProgress(screen, 'imported'));
+    await load(reader, head, target, createProgress(show, 'imported'));
     return `imported ${formatCounts(head.counts)} from ${source} into ${to.db.name}`;
   } catch (error) {
     const { message } = error as Error;

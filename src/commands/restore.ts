@@ -9,7 +9,7 @@ import { writeSnapshot } from './backup.ts';
 import { checkFile } from './check.ts';
 import { lockToReplace, openAlone, openToInspect } from './existing.ts';
 import { renewGeneration } from './import.ts';
-import { createProgress, type OnProgress, type Screen } from './progress.ts';
+import { createProgress, type OnProgress, type ShowText } from './progress.ts';
 import { type WholeFile, writeWhole } from './whole-file.ts';
 
 /** Restores `db` from a backup and resolves with a line for the user; `force` replaces a file. */
@@ -17,13 +17,13 @@ export async function restore(
   from: string,
   db: string,
   force: boolean,
-  screen: Screen,
+  show: ShowText,
 ): Promise<string> {
   await refuseDamaged(from);
   const target = existsSync(db) ? realpathSync(db) : resolve(db);
   if (realpathSync(from) === target)
     throw new DatabaseUnusable(`backup and database are the same file: ${from}`);
-  const progress = createProgress(screen, 'restored', ' KiB');
+  const progress = createProgress(show, 'restored', ' KiB');
   const copy: WholeFile = { source: from, write: (path) => writeCopy(from, path, progress) };
   const restored = `restored ${db} from ${from}`;
   if (!isPresent(target)) {

@@ -7,7 +7,7 @@ export interface InProcessParts {
   readonly env?: Readonly<Record<string, string>>;
   /** Its standard input, empty by default. */
   readonly input?: string | Buffer | AsyncIterable<Buffer>;
-  /** Called with each line of progress. If it throws, the command breaks off at that place. */
+  /** Called with each text of progress. If it throws, the command breaks off at that place. */
   readonly onProgress?: (line: string) => void;
   /** Called with each part of its standard output, which waits for it. */
   readonly onOutput?: (text: string) => Promise<void> | void;
@@ -31,20 +31,16 @@ export async function runInProcess(
   assert.ok(command.kind === 'run', `${args} cannot run inside the test`);
   let output = '';
   let progress = '';
-  const screen = {
-    isTerminal: false,
-    write(text: string) {
-      progress += text;
-      onProgress(text);
-    },
-  };
   const { lines } = await command.run(command.input, {
     input: chunksOf(input),
     async write(text) {
       await onOutput?.(text);
       output += text;
     },
-    screen: () => screen,
+    show(text) {
+      progress += text;
+      onProgress(text);
+    },
   });
   return { line: lines.at(-1), output, progress };
 }
@@ -54,10 +50,10 @@ export async function exported(db: string): Promise<string> {
   return (await runInProcess(['export', '--db', db])).output;
 }
 
-/** Throws an error at `line` of the progress; the command breaks off there. */
-export function breakAt(line: string): (text: string) => void {
+/** Throws an error at `part` of the progress; the command breaks off there. */
+export function breakAt(part: string): (text: string) => void {
   return (text) => {
-    if (text.startsWith(line)) throw new Error('broken off');
+    if (text.includes(part)) throw new Error('broken off');
   };
 }
 

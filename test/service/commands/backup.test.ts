@@ -74,7 +74,7 @@ test('backup: a single file with the mode of its database', async (t) => {
     const target = newFile(t);
     const { line, progress } = await backup(target, file);
     assert.equal(line, `backed up ${file} to ${target}`);
-    assert.match(progress, /^backed up 100 % of \d+ KiB/m);
+    assert.match(progress, /backed up 100 % of \d+ KiB\n$/);
     assert.equal(statSync(target).mode & 0o777, mode);
     assert.deepEqual(readdirSync(dirname(target)), [basename(target)]);
   }

@@ -41,8 +41,8 @@ test('export: import and another export give the same bytes', async (t) => {
   const service = await startService(t, { db: from });
   const file = newFile(t);
   const out = await runCommand(t, ['export', file, '--db', from]);
-  assert.deepEqual([out.status, out.stdout], [0, `exported ${FILLED} to ${file}\n`]);
-  assert.match(out.stderr, /^exported [\s\S]*\nexported 100 % of 1,114, [\d,]+\/s\n$/);
+  const stdout = `exported ${FILLED} to ${file}\n`;
+  assert.deepEqual(out, { status: 0, signal: null, stdout, stderr: '' });
   assert.equal((await service.request('GET', '/health')).status, 200);
   assert.equal(statSync(file).mode, statSync(from).mode);
   const text = readFileSync(file, 'utf8');
@@ -58,7 +58,6 @@ test('export: import and another export give the same bytes', async (t) => {
   const first = await runCommand(t, ['import', file, '--db', db]);
   const line = `imported ${FILLED} from ${file} into ${db}\n`;
   assert.deepEqual([first.status, first.stdout], [0, line]);
-  assert.match(first.stderr, /\nimported 100 % of 1,114, [\d,]+\/s\n$/);
   assert.equal(await exported(db), text);
   const { request } = await startService(t, { db });
   for (const [index, text] of ODD_TEXTS.entries()) {

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { headLine } from '../../../src/commands/export-format.ts';
 import { RELATIONS, typeOf } from '../../../src/relations.ts';
-import { LAUNCHER, runCommand } from '../../support/command.ts';
+import { assertRefused, LAUNCHER, runCommand } from '../../support/command.ts';
 import { NO_RECORDS, newFile } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
@@ -200,8 +200,7 @@ test('import: once wrong lines are refused, the correct ones succeed', async (t)
 test('import: a wrong line on standard input, status 1', async (t) => {
   const input = WHOLE.slice(0, -END.length);
   const ending = await runCommand(t, ['import', '--db', newFile(t)], { input });
-  assert.match(ending.stderr, /\nnotes-server: cannot import the input: the last line is missing/);
-  assert.deepEqual([ending.status, ending.stdout], [1, '']);
+  assertRefused(ending, 1, /cannot import the input: the last line is missing/);
 });
 
 test('import: blank lines are skipped', async (t) => {

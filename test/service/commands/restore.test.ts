@@ -45,9 +45,9 @@ test('restore: creates a missing database, and no id is assigned twice', async (
   const [backup, db] = [await backupOf(t, 300), newFile(t)];
   chmodSync(backup, 0o640);
   const before = contentsOf(dirname(backup));
-  const { status, stdout, stderr } = await runCommand(t, ['restore', backup, '--db', db]);
-  assert.deepEqual([status, stdout], [0, `restored ${db} from ${backup}\n`]);
-  assert.match(stderr, /^restored 100 % of \d+ KiB/m);
+  const ending = await runCommand(t, ['restore', backup, '--db', db]);
+  const stdout = `restored ${db} from ${backup}\n`;
+  assert.deepEqual(ending, { status: 0, signal: null, stdout, stderr: '' });
   assert.deepEqual(readdirSync(dirname(db)), [basename(db)]);
   assert.equal(statSync(db).mode & 0o777, 0o640);
   assert.deepEqual(contentsOf(dirname(backup)), before);
