@@ -12,7 +12,6 @@ import { ClientGone, Problem, problemReply, unavailable } from './problem.ts';
 import {
   bodyLength,
   type Chunk,
-  checkHeaders,
   lengthOf,
   type Reply,
   sendChunks,
@@ -175,8 +174,6 @@ export class Dispatcher {
     const { message, response, requestId, admission } = exchange;
     exchange.logged = reply.logged;
     if (response.destroyed) return undefined;
-    // Once Node has refused a 204 or a 304, it would send no other body either.
-    if (reply.body === undefined && !reply.large) checkHeaders(reply.headers);
     const complete =
       admission.headers.length === 0
         ? reply

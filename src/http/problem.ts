@@ -1,6 +1,6 @@
 // The errors that end a request without the answer of its handler, and their replies (RFC 9457).
 import { STATUS_CODES } from 'node:http';
-import { checkHeaders, type Reply } from './reply.ts';
+import type { Reply } from './reply.ts';
 
 /** The status of each problem type by slug, the end of its `type`. The contract has the texts. */
 export const PROBLEM_STATUS = {
@@ -56,7 +56,6 @@ export class Problem extends Error {
 
   constructor(slug: ProblemSlug, detail: string, extras: ProblemExtras = {}) {
     super(detail, { cause: extras.cause });
-    checkHeaders(extras.headers);
     this.slug = slug;
     this.status = PROBLEM_STATUS[slug];
     this.extras = extras;

@@ -1,7 +1,7 @@
 // Replies as values: handlers return them, and the functions below send them.
 import { Buffer } from 'node:buffer';
 import { once } from 'node:events';
-import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { nextTick } from 'node:process';
 import { pipeline } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
@@ -70,15 +70,6 @@ export function replyHeaders(reply: Reply, requestId: string, length = bodyLengt
   const others = ['x-request-id', requestId, 'x-content-type-options', 'nosniff'];
   if (status === 204 || status === 304 || stream) return [...headers, ...others];
   return [...headers, ...others, 'content-length', String(length)];
-}
-
-/** Throws if Node would refuse to send one of these headers, such as a value with a line feed. */
-export function checkHeaders(headers: readonly string[] = []): void {
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = headers[index] ?? '';
-    validateHeaderName(name);
-    validateHeaderValue(name, headers[index + 1] ?? '');
-  }
 }
 
 /** Sends `reply` and ends the response. Node omits the body of a reply to HEAD. */

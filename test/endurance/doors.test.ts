@@ -94,12 +94,12 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
 /** The tests of the core that need no lists: HTTP, the contract at run time, and some writes. */
 const TESTS_WITHOUT_LISTS = [
   ...['http/router', 'http/message', 'contract/record', 'service/records/changes'],
-  ...['invalid-headers', 'base-url', 'request-ids'].map((name) => `service/http/${name}`),
+  ...['base-url', 'request-ids'].map((name) => `service/http/${name}`),
 ];
 
 /** The tests of the core, with those of single records, which look at lists, too. */
 const CORE_TESTS = [
-  ...['http/router', 'http/message', 'contract/record', 'service/http/invalid-headers'],
+  ...['http/router', 'http/message', 'contract/record', 'service/http/request-ids'],
   ...['records', 'comments', 'conditions', 'patch', 'ids'].map((name) => `service/records/${name}`),
 ];
 
