@@ -12,21 +12,9 @@ class Node {
   readonly fixed = new Map<string, Node>();
   parameter: Node | undefined;
   pathItem: PathItem | undefined;
-
-  /** Finds the item of the path that the segments from `index` on complete. */
-  find(segments: readonly string[], index: number, values: string[]): PathItem | undefined {
-    const segment = segments[index];
-    if (segment === undefined) return this.pathItem;
-    const found = this.fixed.get(segment)?.find(segments, index + 1, values);
-    if (found || !this.parameter || segment === '') return found;
-    values.push(segment);
-    const below = this.parameter.find(segments, index + 1, values);
-    if (!below) values.pop();
-    return below;
-  }
 }
 
-/** Finds the routes of a path. Throws if two of them have the same method and path. */
+/** Finds the routes of a path. */
 export class Router {
   readonly #root = new Node();
 
@@ -34,8 +22,6 @@ export class Router {
     for (const route of routes) {
       const node = route.template.split('/').slice(1).reduce(childOf, this.#root);
       const methods = new Map(node.pathItem?.methods);
-      if (methods.has(route.method))
-        throw new Error(`two routes for ${route.method} ${route.template}`);
       methods.set(route.method, route);
       if (route.method === 'GET') methods.set('HEAD', route);
       const allow = [...methods.keys(), 'OPTIONS'].join(', ');
@@ -46,8 +32,15 @@ export class Router {
   /** Returns the item of a path, given as decoded segments, and the values of its parameters. */
   find(segments: readonly string[]) {
     const values: string[] = [];
-    const pathItem = this.#root.find(segments, 0, values);
-    return pathItem && { pathItem, values };
+    let node = this.#root;
+    for (const segment of segments) {
+      const fixed = node.fixed.get(segment);
+      const next = fixed ?? (segment === '' ? undefined : node.parameter);
+      if (!next) return undefined;
+      if (!fixed) values.push(segment);
+      node = next;
+    }
+    return node.pathItem && { pathItem: node.pathItem, values };
   }
 }
 

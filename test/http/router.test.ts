@@ -34,16 +34,6 @@ const FOUND: Readonly<
     ['/docs/page', '/docs/{asset}'],
     DOCS,
   ],
-  'back from fixed segments': [
-    ['/a/b/c', '/a/{x}/d', '/{y}/b/{z}/e', '/{y}/{w}/{z}'],
-    {
-      'a/b/c': '/a/b/c',
-      'a/b/d': '/a/{x}/d b',
-      'a/b/f/e': '/{y}/b/{z}/e a f',
-      'a/b/f': '/{y}/{w}/{z} a b f',
-      'a/b/f/g': '',
-    },
-  ],
   'inherited names are ordinary segments': [
     [NOTE, '/__proto__'],
     { ['__proto__']: '/__proto__', constructor: '', 'notes/toString': `${NOTE} toString` },
@@ -76,12 +66,4 @@ test('router: lists the methods of a path, with HEAD and OPTIONS', () => {
   assert.equal(place('notes')?.methods.get('POST'), create);
   assert.equal(place('notes')?.methods.get('get'), undefined);
   assert.equal(place('run')?.methods.has('HEAD'), false);
-});
-
-test('router: two routes for one method and path are an error', () => {
-  assert.throws(
-    () => new Router([route('GET', '/a'), route('GET', '/a')]),
-    /two routes for GET \/a/,
-  );
-  assert.throws(() => new Router([route('GET', '/a/{x}'), route('GET', '/a/{y}')]), /two routes/);
 });
