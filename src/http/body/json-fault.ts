@@ -34,16 +34,6 @@ export function placeAfter(before: Buffer): Place {
   };
 }
 
-/** Returns the index of the first character of `text` that stands for bytes not in UTF-8. */
-export function firstReplaced(bytes: Buffer, text: string): number {
-  // U+FFFD may have been sent as well, so look for the first difference.
-  const encoded = Buffer.from(text);
-  let end = encoded.findIndex((byte, index) => byte !== bytes[index]);
-  // The bytes of a character that is cut off may begin like those of U+FFFD.
-  while (((encoded[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return encoded.toString('utf8', 0, end).length;
-}
-
 /** Describes the first fault, quoting one character at most; undefined if too much precedes it. */
 export function describeFault(text: string) {
   const { index, expected } = findFault(text);

@@ -1,7 +1,7 @@
 // Strict JSON (RFC 8259): `JSON.parse` accepts any nesting and does not tell `4.0` from `4`.
 import { isUtf8 } from 'node:buffer';
 import { Problem } from '../problem.ts';
-import { describeFault, firstReplaced, type Place, placeAfter } from './json-fault.ts';
+import { describeFault, type Place, placeAfter } from './json-fault.ts';
 
 /** How deeply arrays and objects may be nested (RFC 8259, section 9, allows a limit). */
 export const MAX_NESTING_LEVELS = 1_000;
@@ -39,8 +39,9 @@ export function parseJson(bytes: Buffer, subject = BODY, place = IN_BODY, hint =
 export function decode(bytes: Buffer, subject = BODY, place = IN_BODY): string {
   const text = bytes.toString('utf8');
   if (isUtf8(bytes)) return text;
-  const isScanned = text.length <= MAX_SCANNED;
-  const at = isScanned ? ` at ${place(text.slice(0, firstReplaced(bytes, text)))}` : '';
+  // The decoder has put U+FFFD in place of what is no character.
+  const before = text.slice(0, text.indexOf('\ufffd'));
+  const at = before.length < MAX_SCANNED ? ` at ${place(before)}` : '';
   throw new Problem('bad-request', `${subject} is not valid UTF-8${at}.`);
 }
 

@@ -72,10 +72,8 @@ test('JSON: a fault is placed after up to 1,048,575 UTF-16 units and 99,999 toke
   for (const [fault, what] of [
     [Buffer.from('\n'), 'JSON at line 1, column 1048576: expected the rest of a string, found .+'],
     [Buffer.from([0xff]), 'UTF-8 at line 1, column 1048576'],
-    // It begins like U+FFFD.
-    [Buffer.from([0xef, 0xbf]), 'UTF-8 at line 1, column 1048576'],
   ] as const) {
-    const longest = Buffer.from('["'.padEnd(1_048_575, '\ufffd'));
+    const longest = Buffer.from('["'.padEnd(1_048_575, '\u20ac'));
     invalid(Buffer.concat([longest, fault]), new RegExp(`is not valid ${what}\\.$`));
     invalid(Buffer.concat([longest, Buffer.from('x'), fault]), /is not valid (?:JSON|UTF-8)\.$/);
   }
