@@ -55,24 +55,16 @@ export function findViolations(body: BodyValidators, value: unknown, isJson = tr
 
 /** Returns the violations of the value of a parameter, which its validator has just refused. */
 export function violationsOf(parameter: Parameter, value: unknown): Violation[] {
-  const { name: field, in: place, rule, hasCommas, validate } = parameter;
+  const { name: field, in: place, rule, validate } = parameter;
   const violations = onePerFault(validate.errors ?? []).map((error): [string, Violation] => {
     const item = Array.isArray(value) ? value[Number(error.instancePath.slice(1))] : undefined;
     const { allowedValues: names } = error.params;
     const hint = Array.isArray(names) && typeof item === 'string' ? suggestion(item, names) : '';
-    const isOfItem = hasCommas && error.instancePath !== '';
-    const detail = `${(isOfItem ? ofItems : String)(describeRule(error, rule))}${hint}`;
+    const detail = `${describeRule(error, rule)}${hint}`;
     return [detail, { field, in: place, code: error.keyword, detail }];
   });
   // Several items may violate one rule.
   return [...new Map(violations).values()];
-}
-
-/** Returns the rule for the items of a parameter, such as the names in `tags=a,b`. */
-function ofItems(rule: string): string {
-  return rule
-    .replace('must not be', 'must have no item that is')
-    .replace('must have at', 'must each have at');
 }
 
 /** Drops the other errors of a value that is empty or of the wrong type. */
