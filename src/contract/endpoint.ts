@@ -75,15 +75,12 @@ function readHeaders({ headers }: Operation, call: Call): RequestHeaders {
 }
 
 function readParameters(operation: Operation, call: Call, violations: Violation[]): Members {
-  const { parameters, queryNames, body } = operation;
+  const { parameters, queryNames } = operation;
   const values: Record<string, unknown> = {};
   const query = call.query === '' ? undefined : new URLSearchParams(call.query);
-  if (query && queryNames) {
-    // A parameter for a member belongs to a text.
-    const isUsable = (name: string) => isText(call.format) || !body?.members.includes(name);
+  if (query && queryNames)
     for (const name of new Set(query.keys()))
-      if (!queryNames.includes(name)) reportUnknown(violations, name, queryNames.filter(isUsable));
-  }
+      if (!queryNames.includes(name)) reportUnknown(violations, name, queryNames);
   let position = 0;
   for (const parameter of parameters) {
     const { name } = parameter;

@@ -136,9 +136,7 @@ test('names: a close one is suggested', async () => {
     ['PATCH /notes/1', undefined, { a: 1 }],
     ['PATCH /notes/1', undefined, { c: 1 }],
     ['POST /notes', undefined, { ...NOTE, at: 1 }],
-    // Only a text has its title and tags in the query.
-    ['PUT /notes/1?tag=a', undefined, NOTE],
-    ['POST /notes?titel=a', undefined, NOTE],
+    ['POST /notes?titel=a', 'title', NOTE],
     ['POST /pool/run', 'max_workers', { items: ['a'], max_worker: 2 }],
   ] as const) {
     const [method = '', target = ''] = path.split(' ');
