@@ -109,16 +109,12 @@ export function sendHead(response: ServerResponse, reply: Reply, requestId: stri
   response.flushHeaders();
 }
 
-/** Sends a stream, and ends early if the client leaves, does not read, or sends another request. */
+/** Sends a stream, and ends early if the client leaves or does not read. */
 export async function sendChunks(
   response: ServerResponse,
   stream: AsyncIterable<Chunk>,
   onSent: (bytes: number) => void = () => {},
 ) {
-  const { socket } = response;
-  // A connection is paused while a request waits on it, and would hide that the client leaves.
-  if (socket?.isPaused()) response.destroy();
-  else socket?.once('pause', () => response.destroy());
   const closing = new AbortController();
   response.once('close', () => closing.abort());
   try {
