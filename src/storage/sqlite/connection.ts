@@ -46,8 +46,7 @@ const MAX_STATEMENTS = 100;
 const MAX_VALUE_BYTES = 1_000_000_000;
 
 /** The errors of statements that may succeed when they are run again. */
-const RETRYABLE =
-  /^SQLITE_(?:BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|CANTOPEN|PROTOCOL|NOTADB)$/;
+const RETRYABLE = /^SQLITE_(?:BUSY|LOCKED|NOMEM|READONLY|IOERR|CANTOPEN|PROTOCOL|NOTADB)$/;
 
 /** A commit that overwrites a failed one, which would reappear in the log after a crash. */
 const OVERWRITE = 'PRAGMA user_version = 0';
@@ -117,12 +116,11 @@ export class Connection {
     maxMs?: number,
   ): Promise<readonly Row[]> {
     const prepared = this.#statements.get(sql) ?? (await this.#prepare(sql));
-    if (this.#isClosing && maxMs) throw new DatabaseUnavailable('the database is closing');
     if (maxBytes !== this.#maxBytes) {
       this.#handle.configure('limit', sqlite3.LIMIT_LENGTH, maxBytes);
       this.#maxBytes = maxBytes;
     }
-    const timer = maxMs && setTimeout(() => this.interrupt(), maxMs);
+    const timer = maxMs && setTimeout(() => this.#handle.interrupt(), maxMs);
     const parameters = parameter === undefined ? [] : [parameter];
     return new Promise((resolve, reject) => {
       const settle = (error: Error | null, rows: readonly Row[]) => {
@@ -136,14 +134,9 @@ export class Connection {
     });
   }
 
-  interrupt(): void {
-    this.#handle.interrupt();
-  }
-
   #translate(cause: Error): Error {
     const code = codeOf(cause);
-    if (code === 'SQLITE_INTERRUPT' && !this.#isClosing)
-      return new ReadTooSlow('it took too long', { cause });
+    if (code === 'SQLITE_INTERRUPT') return new ReadTooSlow('it took too long', { cause });
     if (code === 'SQLITE_TOOBIG') return new AnswerTooLarge(cause.message, { cause });
     if (code === 'SQLITE_CORRUPT') return new DatabaseDamaged(cause.message, { cause });
     if (code === 'SQLITE_FULL') return new DatabaseFull(cause.message, { cause });

@@ -155,7 +155,6 @@ function databaseOf(writer: Connection, readers: readonly Connection[]): LocalDa
     },
 
     async close(leavesOpen) {
-      if (slow !== writer) slow.interrupt();
       if (leavesOpen) leftOpen.push(...all.splice(0, 1));
       // Close the writer last: only a connection that may write can checkpoint the log.
       for (const connection of all) await connection.close();
