@@ -52,7 +52,7 @@ export function edits({ write }: Core) {
     const { parameters, headers, call } = input;
     const { old_text: oldText, new_text: newText, text = newText } = input.body;
     if (oldText && REPETITIVE.test(oldText)) refuse('repetitive', call, 'old_text');
-    const once = headers['idempotency-key'] === undefined ? undefined : readKey(input, path);
+    const once = readKey(input, path);
     const condition = writeCondition(headers);
     const note = await rewrite(write, parameters.note_id, condition, once, text, oldText);
     if (!note) throw notFound(notes.label, call.pathValues[0]);

@@ -39,7 +39,6 @@ export function requestKeys(resource: Resource): WritePart {
   const { table } = resource;
   const known = (column: string) => `(SELECT ${column} FROM ${ANSWERS} WHERE key = _key)`;
   return {
-    askedBy: ['idempotency-key'],
     read: (input, _, newAt) => readKey(input, newAt),
     admits: `NOT EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = _key)`,
     columns: {
@@ -59,8 +58,9 @@ export function requestKeys(resource: Resource): WritePart {
   };
 }
 
-/** Returns what a request to `path` gives to a write by its key. */
-export function readKey({ headers, call, parameters }: RecordInput, path?: string): Given {
+/** Returns what a request to `path` gives to a write by its key, if it has one. */
+export function readKey({ headers, call, parameters }: RecordInput, path?: string) {
+  if (headers['idempotency-key'] === undefined) return undefined;
   // Without the base path: a new --base-url must not turn a repetition into a first request.
   const scope = [call.key?.digest ?? '', path, headers['idempotency-key']];
   const key = hash('sha256', JSON.stringify(scope), 'base64url');
