@@ -54,6 +54,13 @@ for (const { pragma, writer, reader } of [
   });
 }
 
+test('sqlite: the package has a version that loses no commit when the log is reset', async (t) => {
+  const sql = 'SELECT sqlite_version() AS version';
+  const [row] = await rows(await openDatabase(t), sql);
+  const order = String(row?.version).localeCompare('3.51.3', 'en', { numeric: true });
+  assert.ok(order >= 0, `SQLite ${row?.version} can lose one (see the release notes of 3.51.3)`);
+});
+
 test('sqlite: reads cannot write', async (t) => {
   const database = await openDatabase(t);
   for (const outcome of await Promise.allSettled([rows(database, ADD), rows(database, ADD)])) {

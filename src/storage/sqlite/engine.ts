@@ -21,9 +21,6 @@ const READERS = 3;
 /** The longest time of a slow read, because a hostile search could take minutes. */
 export const SLOW_READ = { maxMs: 1_000 };
 
-/** Earlier versions can lose a committed transaction when the log is reset (release notes). */
-const MIN_SQLITE = '3.51.3';
-
 /** "ntsv" in ASCII, for programs such as file(1). */
 const APPLICATION_ID = 0x6e747376;
 
@@ -81,12 +78,6 @@ export async function openSqlite(
 }
 
 async function prepareWriter(writer: Connection, path: string): Promise<void> {
-  const [row] = await writer.run({ sql: 'SELECT sqlite_version() AS version' });
-  const version = String(row?.version);
-  if (version.localeCompare(MIN_SQLITE, 'en', { numeric: true }) < 0)
-    throw new DatabaseUnusable(
-      `the sqlite3 package contains SQLite ${version}; ${MIN_SQLITE} or later is needed`,
-    );
   await writer.execute(BUSY_PRAGMA);
   // Rejects a file of another program before the journal mode changes it.
   const stored = await storedSchema((statement) => writer.run(statement));
