@@ -1,5 +1,5 @@
 // The embedded engine: SQLite in a file. One connection writes; others read at the same time.
-import { type Database, DatabaseUnusable, type Row, type Statement } from '../database.ts';
+import type { Database, Row, Statement } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
 import {
   BUSY_PRAGMA,
@@ -80,12 +80,7 @@ export async function openSqlite(
 async function prepareWriter(writer: Connection, path: string): Promise<void> {
   await writer.execute(BUSY_PRAGMA);
   // Rejects a file of another program before the journal mode changes it.
-  const stored = await storedSchema((statement) => writer.run(statement));
-  const [application] = await writer.run({ sql: 'PRAGMA application_id' });
-  const id = application?.application_id;
-  // Checked only without tables, because a user may have set another id on a database of ours.
-  if (stored.version === 0 && id !== 0 && id !== APPLICATION_ID)
-    throw new DatabaseUnusable('it belongs to another program');
+  const { version } = await storedSchema((statement) => writer.run(statement));
   const [mode] = await writer.run({ sql: 'PRAGMA journal_mode' });
   if (path !== MEMORY && mode?.journal_mode !== 'wal') await useWriteAheadLog(writer);
   await writer.execute(WRITER_PRAGMAS);
@@ -93,7 +88,7 @@ async function prepareWriter(writer: Connection, path: string): Promise<void> {
   await writer.execute(TAKE_WRITE_LOCK);
   // After a crash, the index of the log does not tell how much of it is in the file.
   await writer.execute('PRAGMA wal_checkpoint').catch(() => {});
-  if (id === 0) await writer.execute(`PRAGMA application_id = ${APPLICATION_ID}`);
+  if (version === 0) await writer.execute(`PRAGMA application_id = ${APPLICATION_ID}`);
 }
 
 /** If two processes switch at once, SQLite refuses one, which waits for the other and retries. */
