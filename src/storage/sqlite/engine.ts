@@ -62,7 +62,7 @@ export async function openSqlite(
     const writer = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
     connections.push(writer);
     if (alone) await writer.execute(KEEP_LOCKS);
-    await prepareWriter(writer, path);
+    await prepareWriter(writer);
     const isSingle = alone || path === MEMORY;
     while (!isSingle && connections.length <= READERS) {
       const reader = await openConnection(path, sqlite3.OPEN_READONLY);
@@ -77,27 +77,19 @@ export async function openSqlite(
   }
 }
 
-async function prepareWriter(writer: Connection, path: string): Promise<void> {
+async function prepareWriter(writer: Connection): Promise<void> {
   await writer.execute(BUSY_PRAGMA);
   // Rejects a file of another program before the journal mode changes it.
   const { version } = await storedSchema((statement) => writer.run(statement));
-  const [mode] = await writer.run({ sql: 'PRAGMA journal_mode' });
-  if (path !== MEMORY && mode?.journal_mode !== 'wal') await useWriteAheadLog(writer);
+  const useLog = () => writer.execute('PRAGMA journal_mode = WAL');
+  // If two processes switch at once, SQLite refuses one, which waits for the other and retries.
+  await useLog().catch(() => writer.execute(TAKE_WRITE_LOCK).then(useLog));
   await writer.execute(WRITER_PRAGMAS);
   // Finds a read-only or locked file now instead of at the first write.
   await writer.execute(TAKE_WRITE_LOCK);
   // After a crash, the index of the log does not tell how much of it is in the file.
   await writer.execute('PRAGMA wal_checkpoint').catch(() => {});
   if (version === 0) await writer.execute(`PRAGMA application_id = ${APPLICATION_ID}`);
-}
-
-/** If two processes switch at once, SQLite refuses one, which waits for the other and retries. */
-async function useWriteAheadLog(writer: Connection): Promise<void> {
-  const switchOver = () => writer.execute('PRAGMA journal_mode = WAL');
-  await switchOver().catch(async () => {
-    await writer.execute(TAKE_WRITE_LOCK);
-    await switchOver();
-  });
 }
 
 function databaseOf(writer: Connection, readers: readonly Connection[]): LocalDatabase {
