@@ -39,7 +39,7 @@ export interface Filter {
   };
   /** Set if the source is an index that follows the records. Links between pages have keys. */
   readonly index?: {
-    /** A query of its tag, and of whether it contains the last change. */
+    /** A query of the tag of its state. */
     readonly state: string;
     /** Resolves when it contains all changes before the call. */
     readonly catchUp: () => Promise<void> | undefined;

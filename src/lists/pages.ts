@@ -12,7 +12,7 @@ import {
 import { type Memory, NO_MEMORY } from '../storage/writer.ts';
 import type { ListParts } from './parts.ts';
 import { type PageRequest, type Shape, shapeOf, valuesIn } from './request.ts';
-import { SLOW_READ_LIMITS, SlowReads } from './slow-reads.ts';
+import { SlowReads } from './slow-reads.ts';
 import { listSql } from './sql.ts';
 
 /** A page, which is read only if the client does not know the state of the database. */
@@ -28,8 +28,6 @@ export interface Page {
   readonly total: number;
   /** The keys at the ends of the page; undefined where no record lies beyond. */
   readonly keys?: { readonly low: number | undefined; readonly high: number | undefined };
-  /** Whether the index that found the records lacked the last change. */
-  readonly isStale?: boolean;
   /** The revision of the database that the page is of; undefined if it must not be kept. */
   readonly revision: string | undefined;
 }
@@ -41,9 +39,6 @@ const NO_PAGE: PageRequest = { limit: 0 };
 
 /** One per reading connection of SQLite, so that a small page need not wait for a large one. */
 const CONCURRENT_BATCHES = 2;
-
-/** How often to search again if a write has come in between. */
-const MAX_READS = 3;
 
 /** Requests can have hundreds of shapes. */
 const MAX_STATEMENTS = 100;
@@ -94,25 +89,17 @@ export class Pages {
 
   /** Undefined without the owner. Rejects as an index does that cannot catch up in time. */
   async read(request: PageRequest): Promise<Page | undefined> {
-    const used = Object.keys(request.filters ?? {}).map((name) => this.parts.filters[name]);
+    const { call, filters = {} } = request;
+    const used = Object.keys(filters).map((name) => this.parts.filters[name]);
     const index = used.find((filter) => filter?.index)?.index;
-    if (!index) return this.#read(request);
-    const sinceMs = performance.now();
-    for (let reads = 1; ; reads += 1) {
-      await index.catchUp();
-      const page = await this.#read({ ...request, sinceMs });
-      // Otherwise, a write has come in between: words and records may differ.
-      const isLate = performance.now() > sinceMs + SLOW_READ_LIMITS.waitMs;
-      if (!page?.isStale || reads === MAX_READS || isLate) return page;
-    }
-  }
-
-  #read(request: PageRequest): Promise<Page | undefined> {
-    const { call } = request;
-    return readReserving(
+    // If a write comes after this, the index may lack it.
+    const revision = index && this.#memory.check();
+    if (index) await index.catchUp();
+    const page = await readReserving(
       (isLarge) => this.#readAs(request, isLarge),
       () => call?.reserveLarge(),
     );
+    return index && page ? { ...page, revision } : page;
   }
 
   async #readAs(request: PageRequest, isLarge: boolean): Promise<Page | undefined> {
@@ -120,7 +107,7 @@ export class Pages {
     const item: Item = { request, shape, name: JSON.stringify(shape) };
     const readAlone = async () => (await this.#readBatch([item]))[0];
     const page = await (this.#isSlow(shape)
-      ? this.#slow.run(readAlone, request.call, request.sinceMs)
+      ? this.#slow.run(readAlone, request.call)
       : (isLarge ? this.#large : this.#quick).submit(item));
     if (item.refusal !== undefined) throw item.refusal;
     return page;
@@ -197,7 +184,7 @@ export class Pages {
 }
 
 function pageOf(row: Row, revision: string | undefined, records?: readonly Row[]): Page {
-  const { tag, is_current, items, total, low, high, has_lower, has_higher } = row;
+  const { tag, items, total, low, high, has_lower, has_higher } = row;
   const keyOf = (isThere: Row[string] | undefined, key: Row[string] | undefined) =>
     isThere ? Number(key) : undefined;
   const texts = records ? records.map(bytesOf) : String(items);
@@ -208,7 +195,6 @@ function pageOf(row: Row, revision: string | undefined, records?: readonly Row[]
     ...(has_lower === undefined
       ? {}
       : { keys: { low: keyOf(has_lower, low), high: keyOf(has_higher, high) } }),
-    ...(is_current ? {} : { isStale: true }),
     revision,
   };
 }

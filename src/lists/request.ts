@@ -26,8 +26,6 @@ export interface PageRequest {
   readonly known?: Condition;
   /** Who asks for the page. It is read only while it can be sent. */
   readonly call?: Pick<Call, 'clientId' | 'signal' | 'ensureSendable' | 'reserveLarge'> | undefined;
-  /** Since when (of `performance.now`) a slow page waits. */
-  readonly sinceMs?: number;
 }
 
 /** The greatest key, as in the contract; its successor is an exact integer in JSON as well. */

@@ -42,15 +42,10 @@ export class SlowReads {
     meter?.watch(() => this.#waiting.size);
   }
 
-  /** Settles as `work`; rejects if full, by the signal, or if it waits too long after `sinceMs`. */
-  async run<T>(
-    work: () => Promise<T>,
-    call?: Pick<Call, 'clientId' | 'signal'>,
-    sinceMs = performance.now(),
-  ): Promise<T> {
+  /** Settles as `work`; rejects if full, by the signal, or if it waits too long. */
+  async run<T>(work: () => Promise<T>, call?: Pick<Call, 'clientId' | 'signal'>): Promise<T> {
     const client = call?.clientId() ?? '';
-    const deadlineMs = sinceMs + (this.#patienceMs ?? SLOW_READ_LIMITS.waitMs);
-    if (this.#running) await this.#wait(client, call?.signal(), deadlineMs);
+    if (this.#running) await this.#wait(client, call?.signal());
     else this.#running = { client, turn: this.#turn };
     const started = performance.now();
     try {
@@ -65,12 +60,12 @@ export class SlowReads {
     }
   }
 
-  #wait(client: string, signal: AbortSignal | undefined, deadlineMs: number): Promise<void> {
+  #wait(client: string, signal: AbortSignal | undefined): Promise<void> {
     const ofClient = [...this.#waiting].filter((each) => each.client === client);
-    const { waiting: most } = SLOW_READ_LIMITS;
+    const { waiting: most, waitMs } = SLOW_READ_LIMITS;
     if (this.#waiting.size >= most || ofClient.length >= most / 2) return Promise.reject(FULL);
     const turn = this.#turnOf(client, ofClient);
-    const bounds = { ms: deadlineMs - performance.now(), late: () => TOO_LATE, signal };
+    const bounds = { ms: this.#patienceMs ?? waitMs, late: () => TOO_LATE, signal };
     return waitWithin(bounds, (start, fail) => {
       const waiting = { client, turn, start, fail };
       this.#waiting.add(waiting);

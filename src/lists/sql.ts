@@ -22,9 +22,9 @@ export function listSql(
   const everything = totalSql({ table: parts.resource.blocks, where: 'TRUE' });
   // The tag of an index names the last change in it, so it never stands for a later state.
   const { index } = new List(parts, shape, 0);
-  const state = index?.state ?? `SELECT ${tagSql(LAST_NUMBER, '.')}, 1`;
+  const state = index?.state ?? `SELECT ${tagSql(LAST_NUMBER, '.')}`;
   const queries = [
-    `state (tag, is_current) AS MATERIALIZED (${state})`,
+    `state (tag) AS MATERIALIZED (${state})`,
     `${EVERYTHING} (total) AS MATERIALIZED (${everything})`,
     ...pages.flatMap((page) => page.queries()),
   ];
@@ -85,7 +85,7 @@ class PageSql {
     const [low, high] = this.#ends();
     const page = `
       SELECT ${this.#index} AS request, ${this.#tag()} AS tag,
-        (SELECT is_current FROM state) AS is_current, ${this.#list.exists()} AS owner_exists,
+        ${this.#list.exists()} AS owner_exists,
         ${unlessKnown(shape.isOne ? '1' : `(${this.#list.total()})`)} AS total,
         ${unlessKnown('items')} AS items, count, ${low} AS low, ${high} AS high
       FROM (SELECT ${shape.isLarge ? "''" : this.#texts()} AS items, count(*) AS count,
@@ -131,7 +131,7 @@ class PageSql {
     const record = `CAST(${this.#record()} AS BLOB)`;
     const others = this.#hasKeys ? ', NULL, NULL' : '';
     return `
-      SELECT ${this.#index}, NULL, NULL, NULL, NULL, ${record}, 1, NULL, NULL${others}
+      SELECT ${this.#index}, NULL, NULL, NULL, ${record}, 1, NULL, NULL${others}
       FROM found CROSS JOIN ${table} ON ${table}.id = found.id`;
   }
 

@@ -4,7 +4,7 @@ import { BOUNDS } from '../contract/generated.js';
 import type { Violation } from '../http/problem.ts';
 import type { Filter, ListExtension, Made, Parameters } from '../list-extension.ts';
 import type { Resource } from '../resources/resource.ts';
-import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';
+import { tagSql } from '../storage/numbers.ts';
 import { parseQuery, type Query } from './query.ts';
 import type { SearchIndex } from './search-index.ts';
 import { makeSnippets } from './snippets.ts';
@@ -15,12 +15,11 @@ export function searchInLists(indexes: ReadonlyMap<Resource, SearchIndex>): List
     if (!resource.search) return {};
     const { table, position, weights } = resource.search;
     const fields = Object.keys(weights);
-    const number = 'iif(id IS NULL, number, 0)';
     const match: Filter = {
       value: ({ q, match }) => (q === undefined ? undefined : queryOf(q, match).match),
       source: { table, id: `${table}.rowid`, where: (value) => `${table} MATCH ${value()}` },
       index: {
-        state: `SELECT ${tagSql(number, '.')}, ${number} = ${LAST_NUMBER} FROM ${position}`,
+        state: `SELECT ${tagSql('iif(id IS NULL, number, 0)', '.')} FROM ${position}`,
         catchUp: () => indexes.get(resource)?.catchUp(),
       },
     };
