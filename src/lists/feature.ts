@@ -8,10 +8,9 @@ import { ReadTooSlow } from '../storage/database.ts';
 import { Pages } from './pages.ts';
 import { partsOf } from './parts.ts';
 import { listRoutes } from './route.ts';
-import { SlowReads, WaitedTooLong } from './slow-reads.ts';
+import { SlowReads } from './slow-reads.ts';
 
-/** Shared instances: stack traces are too expensive for an overloaded service. */
-const LATE = unavailable('Other searches have taken too long. Try again later.');
+/** A shared instance: stack traces are too expensive for an overloaded service. */
 const TOO_SLOW = unavailable('The list takes too long to find. Ask for less, or try again later.');
 
 /** The lists, with what other features add to them. */
@@ -34,9 +33,6 @@ export function lists(
   return {
     readChosen,
     routes: (bases) => all.flatMap((pages) => listRoutes({ pages, memory, bases })),
-    toProblem(error) {
-      if (error instanceof WaitedTooLong) return LATE;
-      return error instanceof ReadTooSlow ? TOO_SLOW : undefined;
-    },
+    toProblem: (error) => (error instanceof ReadTooSlow ? TOO_SLOW : undefined),
   };
 }

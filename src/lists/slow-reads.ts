@@ -2,7 +2,7 @@
 import { waitWithin } from '../bounded-wait.ts';
 import type { Call } from '../http/route.ts';
 import { type BatchMeter, QueueFull } from '../storage/batcher.ts';
-import { DatabaseUnavailable, StorageError } from '../storage/database.ts';
+import { DatabaseUnavailable, ReadTooSlow } from '../storage/database.ts';
 
 /** The limits of slow reads. */
 export const SLOW_READ_LIMITS = {
@@ -10,9 +10,6 @@ export const SLOW_READ_LIMITS = {
   /** How many calls may wait. One client may hold half of them. */
   waiting: 256,
 };
-
-/** A call has waited too long. This says nothing about the health of the database. */
-export class WaitedTooLong extends StorageError {}
 
 interface Waiting {
   readonly client: string;
@@ -24,7 +21,7 @@ interface Waiting {
 
 /** Shared instances: stack traces are too expensive for an overloaded service. */
 const FULL = new QueueFull('too many slow reads wait');
-const TOO_LATE = new WaitedTooLong('others took too long');
+const TOO_LATE = new ReadTooSlow('others took too long');
 
 /** Runs the slow reads of a database one by one. */
 export class SlowReads {

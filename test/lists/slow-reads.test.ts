@@ -1,9 +1,9 @@
 // The queue of slow reads, with reads that the test holds and ends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SLOW_READ_LIMITS, SlowReads, WaitedTooLong } from '../../src/lists/slow-reads.ts';
+import { SLOW_READ_LIMITS, SlowReads } from '../../src/lists/slow-reads.ts';
 import { QueueFull } from '../../src/storage/batcher.ts';
-import { DatabaseUnavailable } from '../../src/storage/database.ts';
+import { DatabaseUnavailable, ReadTooSlow } from '../../src/storage/database.ts';
 import { setLimits } from '../support/overload.ts';
 import { until } from '../support/until.ts';
 
@@ -73,7 +73,7 @@ test('slow reads: a read that waits too long is refused', async (t) => {
   setLimits(t, SLOW_READ_LIMITS, { waitMs: 0 });
   const { run, started, endAfter } = holdReads();
   const first = run('a', 'a');
-  await assert.rejects(run('b', 'b'), WaitedTooLong);
+  await assert.rejects(run('b', 'b'), ReadTooSlow);
   await endAfter(1);
   await first;
   const last = run('c', 'c');
