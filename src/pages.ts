@@ -1,7 +1,8 @@
 // Reads and writes whole databases page by page, so that texts and transactions stay small.
 import { columnsOf, keysOf, RELATIONS, type Relation } from './relations.ts';
+import { RESOURCES } from './resources/resources.ts';
 import type { Source, Statement } from './storage/database.ts';
-import { CHANGE_COLUMNS } from './storage/numbers.ts';
+import { CHANGE_COLUMNS, CHANGES } from './storage/numbers.ts';
 import { storedSchema } from './storage/schema/migrations.ts';
 import { STEPS } from './storage/schema/steps.ts';
 
@@ -111,11 +112,15 @@ export function totalOf(counts: NumbersByTable): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Resolves with the last id of each resource, if any has been assigned, and of `changes`. */
+/** The tables whose last ids an export states: no id or number may be used again. */
+export const SEQUENCES = [...RESOURCES.map(({ table }) => table), CHANGES];
+
+/** Resolves with the last id of each of them, if any has been assigned. */
 export async function lastIdsOf({ read }: Source): Promise<NumbersByTable> {
   const found = await read({
     sql: `SELECT name, seq FROM sqlite_sequence
-          WHERE seq > 0 AND name NOT IN ('deleted_notes', 'note_versions') ORDER BY name`,
+          WHERE seq > 0 AND name IN (SELECT value FROM json_each(?1)) ORDER BY name`,
+    parameter: JSON.stringify(SEQUENCES),
   });
   return Object.fromEntries(found.map(({ name, seq }) => [String(name), Number(seq)]));
 }

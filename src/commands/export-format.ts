@@ -5,10 +5,9 @@ import { NOTE_NAME, operations } from '../contract/generated.js';
 import { describeViolations, findViolations } from '../contract/violations.ts';
 import { parseJson } from '../http/body/json.ts';
 import { columnAfter } from '../http/body/json-fault.ts';
-import { type NumbersByTable, totalOf } from '../pages.ts';
+import { type NumbersByTable, SEQUENCES, totalOf } from '../pages.ts';
 import { columnsOf, noteNames, RELATIONS, type Relation, typeOf } from '../relations.ts';
 import { valuesOf } from '../resources/resource.ts';
-import { RESOURCES } from '../resources/resources.ts';
 import { CHANGES } from '../storage/numbers.ts';
 
 /** The content of the first line. */
@@ -38,7 +37,6 @@ const MAX_IMPORTED_ID = 2 ** 52;
 const MAX_TIME = '9999-12-31T23:59:59.999Z';
 
 const TABLES = RELATIONS.map(({ table }) => table);
-const SEQUENCES = [...RESOURCES.map(({ table }) => table), CHANGES];
 const READERS = new Map<unknown, ReturnType<typeof readerOf>>(
   RELATIONS.map((each) => [typeOf(each), readerOf(each)]),
 );
