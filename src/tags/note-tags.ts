@@ -1,7 +1,7 @@
 // The tags on notes, added and removed one by one.
 
 import { readStatement } from '../records/writes.ts';
-import type { Database, Row } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 import { namedRows, SET_TIMES } from '../storage/parameter.ts';
 import type { RowSet, Write, WriteKind } from '../storage/writer.ts';
 
@@ -40,8 +40,8 @@ function kindOf(changed: NoteTagState, write: string): WriteKind<RowSet, NoteTag
     statements: { before: STATES, write: { sql: `WITH ${FOUND} ${write}` }, setTimes: SET_TIMES },
     changes: (_, before) => (before === changed ? [['note_tags']] : []),
     outcomes(writes, { before = [] }) {
-      const byPosition = new Map(before.map((row) => [row.position, row]));
-      return writes.map((_, index) => stateOf(byPosition.get(index)));
+      const states = new Map(before.map(({ position, state }) => [position, state]));
+      return writes.map((_, index) => states.get(index) as NoteTagState);
     },
   };
 }
@@ -57,12 +57,7 @@ export function createNoteTags(database: Database, write: Write) {
 
     async read(ids: Ids): Promise<NoteTagState> {
       const [row] = await database.read({ sql: STATES.sql, parameter: JSON.stringify([0, [ids]]) });
-      return stateOf(row);
+      return row?.state as NoteTagState;
     },
   };
-}
-
-function stateOf(row: Row | undefined): NoteTagState {
-  if (!row) throw new Error('the engine returned too few rows');
-  return row.state as NoteTagState;
 }
