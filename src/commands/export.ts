@@ -43,12 +43,6 @@ export async function exportLines(
   return `exported ${written} to ${file}`;
 }
 
-/** Opens an export, as {@link openSnapshot} does. */
-export async function openExport(...parts: Parameters<typeof openSnapshot>) {
-  const source = await openSnapshot(...parts);
-  return { texts: exportTexts(source), close: source.close };
-}
-
 async function writeLines(source: Source, write: WriteText, show: ShowText): Promise<string> {
   const progress = createProgress(show, 'exported');
   let counts: NumbersByTable = {};
@@ -61,7 +55,7 @@ async function writeLines(source: Source, write: WriteText, show: ShowText): Pro
 }
 
 /** Yields an export, with the counts of all records and how many the texts have so far. */
-async function* exportTexts(source: Source) {
+export async function* exportTexts(source: Source) {
   const counts = await countsOf(source);
   const total = totalOf(counts);
   let done = 0;
