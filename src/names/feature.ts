@@ -9,9 +9,8 @@ import type { RecordFeature } from '../records/feature.ts';
 import type { Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Members, Resource } from '../resources/resource.ts';
-import { DatabaseDamaged } from '../storage/database.ts';
 import { namesInLists } from './in-lists.ts';
-import { createFinder, NAME_TAKEN, NOTHING, namesOfNotes } from './named-notes.ts';
+import { createFinder, NAME_TAKEN, namesOfNotes } from './named-notes.ts';
 
 type Named = Input<{ readonly name: string }, Members>;
 type AtId = Input<{ readonly note_id: number }, Members>;
@@ -73,7 +72,6 @@ async function performAt(
   const path = `/named/${name}${suffix}`;
   for (let isFirst = true; ; isFirst = false) {
     const found = await find(name, isFirst);
-    if (found === NOTHING) throw newNote ? new DatabaseDamaged('a name has no note') : noNote(name);
     let id = found;
     try {
       if (id === undefined) {

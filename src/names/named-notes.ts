@@ -13,10 +13,8 @@ const { table } = noteNames;
 /** Refuses to create a note whose name another one has; a shared instance, to be recognized. */
 export const NAME_TAKEN = new Problem('precondition-failed', 'Another note has this name.');
 
-/** What a name has instead of a note that another program has deleted without it. */
-export const NOTHING = 'nothing';
-
-type Found = number | typeof NOTHING | undefined;
+/** The names, but for those whose notes another program has deleted without them. */
+const NAMED = `${table} CROSS JOIN notes ON notes.id = note_id`;
 
 /**
  * Returns a function that finds the id of the note with a name, at once if memory has it. There,
@@ -24,24 +22,23 @@ type Found = number | typeof NOTHING | undefined;
  */
 export function createFinder({ database, memory, meters }: Core) {
   const sql = `
-    SELECT json_group_array(iif(name IS NULL, NULL, coalesce(notes.id, '${NOTHING}'))
-      ORDER BY sent.key) AS ids
+    SELECT json_group_array(notes.id ORDER BY sent.key) AS ids
     FROM json_each(?1) AS sent LEFT JOIN ${table} ON name = sent.value
     LEFT JOIN notes ON notes.id = note_id`;
-  const reads = new Batcher<string, Found>({
+  const reads = new Batcher<string, number | undefined>({
     async run(names) {
       const revision = memory.check();
       const [row] = await database.read({ sql, parameter: JSON.stringify(names) });
-      const ids: readonly (Found | null)[] = JSON.parse(String(row?.ids));
+      const ids: readonly (number | null)[] = JSON.parse(String(row?.ids));
       const found = names.flatMap((name, index) =>
-        Number(ids[index]) ? [[name, { text: String(ids[index]) }] as const] : [],
+        ids[index] ? [[name, { text: String(ids[index]) }] as const] : [],
       );
       memory.keep(revision, table, found);
       return ids.map((id) => id ?? undefined);
     },
     meter: meters?.read,
   });
-  return (name: string, inMemory = true): Found | Promise<Found> => {
+  return (name: string, inMemory = true) => {
     const known = inMemory ? memory.find(table, name) : undefined;
     return known ? Number(known.text) : reads.submit(name);
   };
@@ -60,12 +57,12 @@ export function namesOfNotes(resource: Resource): WritePart | undefined {
       };
     },
     sent: ['_name', '_claim'],
-    admits: `NOT EXISTS (SELECT 1 FROM ${table} WHERE name = _name AND claim <> _claim)`,
-    columns: { named: `(SELECT note_id FROM ${table} WHERE name = _name)` },
+    admits: `NOT EXISTS (SELECT 1 FROM ${NAMED} WHERE name = _name AND claim <> _claim)`,
+    columns: { named: `(SELECT note_id FROM ${NAMED} WHERE name = _name)` },
     around: (others, named) => ({
       ...others,
       nameNote: named(`
-        INSERT INTO ${table} (note_id, name, claim)
+        INSERT OR REPLACE INTO ${table} (note_id, name, claim)
         SELECT first_id, _name, _claim FROM admitted CROSS JOIN created WHERE _name IS NOT NULL`),
     }),
   };
