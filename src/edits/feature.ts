@@ -5,7 +5,6 @@ import { violationAt } from '../contract/violations.ts';
 import type { Core } from '../feature.ts';
 import { isText } from '../http/body/formats.ts';
 import { notFound } from '../http/paths.ts';
-import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call } from '../http/route.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
@@ -30,9 +29,6 @@ const MAX_PART = Math.floor((2 * MAX_BODY_LENGTH) / BOUNDS.repetitions);
  * meanwhile no other write is carried out.
  */
 const REPETITIVE = new RegExp(`^((.).{0,${MAX_PART - 1}}?)\\1{${BOUNDS.repetitions - 1}}\\2`, 's');
-
-/** A name can lead to another note than at the first request. */
-const DELETED = 'The note of the first request with this idempotency key was deleted.';
 
 /** Why a text is refused: a code and a detail. The first two are about the text to replace. */
 const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>> = {
@@ -62,7 +58,6 @@ export function edits({ write }: Core) {
     refuse(state, call, oldText === undefined ? 'text' : isOld ? 'old_text' : 'new_text');
     const { refusal, headers: added = [] } = once?.settle({ fingerprint: known }) ?? {};
     if (refusal) throw refusal;
-    if (note.isOther) throw new Problem('not-found', DELETED);
     return jsonReply(200, note.text, [...stateHeaders(tag), ...added]);
   }
 

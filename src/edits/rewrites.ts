@@ -30,8 +30,6 @@ const REASONS = {
 export interface Rewritten extends Stored {
   readonly state: keyof typeof REASONS | 'changed';
   readonly known: string | null;
-  /** Whether that request was about another note. */
-  readonly isOther: 0 | 1;
 }
 
 /** Appends to a note, or replaces `oldText`; resolves with undefined if there is no such note. */
@@ -103,13 +101,11 @@ function statements() {
   );
   const tag = tagSql(`iif(_state = 'changed', _number, number)`);
   const text = `json_object(${membersSql(members)}) || ''`;
-  const isOther = `EXISTS (SELECT 1 FROM sent CROSS JOIN ${ANSWERS} AS first ON key = _key
-    WHERE sent._id = notes.id AND first.id <> notes.id)`;
   return {
     forget: { sql: FORGET_KEYS },
     before: readStatement(
       named,
-      { id: 'id', state: '_state', known: '_known', isOther, tag, text },
+      { id: 'id', state: '_state', known: '_known', tag, text },
       'FROM judged AS notes',
     ),
     remember: {

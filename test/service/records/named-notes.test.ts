@@ -113,7 +113,7 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       assert.deepEqual(made.json, { id: 1, title: 'backup', body: 'first' });
     });
 
-    test('names: a repetition never speaks of a deleted note, nor of a later one', async (t) => {
+    test('names: a repetition changes nothing, and never speaks of a deleted note', async (t) => {
       const { request } = await start(t);
       const send = async (key: string, json: object) => {
         const path = 'text' in json ? `${AT}/append` : `${AT}/edit`;
@@ -133,8 +133,7 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       await request('DELETE', '/notes/1');
       assert.deepEqual(await repeatAll(), Array(3).fill([404, 'No note is named backup.']));
       await request('PUT', AT, { json: { title: 'a', body: 'first' } });
-      const gone = 'The note of the first request with this idempotency key was deleted.';
-      assert.deepEqual(await repeatAll(), Array(3).fill([404, gone]));
+      assert.deepEqual(await repeatAll(), Array(3).fill(['true', 'first']));
       assert.equal((await send('b', { text: 'other' }))[0], 422);
       assert.deepEqual(await send('d', second), [200, 'first\nsecond']);
     });
