@@ -1,37 +1,28 @@
 // The times of records that were created elsewhere: a copy keeps them.
 import { validationFailed } from '../contract/endpoint.ts';
 import { violationAt } from '../contract/violations.ts';
-import type { Violation } from '../http/problem.ts';
 import type { WritePart } from '../records/creation.ts';
 import type { RecordFeature } from '../records/feature.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
 import { NOW } from '../storage/parameter.ts';
-import type { Values } from '../storage/writer.ts';
 import { parseTime } from '../time.ts';
 
-/** Other times cannot be written in RFC 3339 in UTC. */
+/** The first and the last time that RFC 3339 can write in UTC. */
 const MIN_MS = Date.parse('0000-01-01T00:00:00Z');
 const MAX_MS = Date.parse('9999-12-31T23:59:59.999Z');
-const OUTSIDE = 'must lie in the years 0000 to 9999 (UTC)';
 
 /** The part of given times in creations. */
 const GIVEN_TIMES: WritePart = {
   read({ call: { format } }, bodies) {
     if (!bodies.some((body) => body.created_at ?? body.updated_at)) return undefined;
-    const violations: Violation[] = [];
-    const values = bodies.map((body, row): Values => {
+    const values = bodies.map(({ created_at: created, updated_at: updated }) => [
+      timeIn(created ?? updated),
+      timeIn(updated ?? created),
+    ]);
+    const violations = values.flatMap(([created, updated], row) => {
+      if (Number(updated) >= Number(created)) return [];
       const at = format === 'lines' ? `/${row}` : '';
-      const created = timeIn(body.created_at ?? body.updated_at);
-      const updated = timeIn(body.updated_at ?? body.created_at);
-      const before = violations.length;
-      for (const [name, ms] of Object.entries({ created_at: created, updated_at: updated }))
-        if (ms !== null && (ms < MIN_MS || ms > MAX_MS) && body[name])
-          violations.push(violationAt(`${at}/${name}`, 'format', OUTSIDE));
-      if (violations.length === before && Number(updated) < Number(created))
-        violations.push(
-          violationAt(`${at}/updated_at`, 'minimum', 'must not be before created_at'),
-        );
-      return [created, updated];
+      return [violationAt(`${at}/updated_at`, 'minimum', 'must not be before created_at')];
     });
     if (violations.length > 0) throw validationFailed(violations);
     return { values, settle: () => ({}) };
@@ -56,5 +47,6 @@ export function times(): RecordFeature {
 
 /** Returns ms since 1970; null for null. The contract has checked the form. */
 function timeIn(text: unknown): number | null {
-  return parseTime(String(text))?.floor ?? null;
+  const time = parseTime(String(text));
+  return time ? Math.min(Math.max(time.floor, MIN_MS), MAX_MS) : null;
 }
