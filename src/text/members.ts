@@ -9,7 +9,10 @@ const HEADING = /^#[ \t]/;
 /** The end of the first line, and an empty line after it. */
 const LINE_ENDS = /^(?:\r\n|\r|\n){1,2}/;
 
-/** A blank text has no title, but only its body shall violate a bound. */
+/** The rest of the first line that is not blank, after `#` and white space, up to the bound. */
+const FIRST_LINE = new RegExp(`[^#\\s][^\\r\\n]{0,${MAX_TITLE_LENGTH - 1}}`, 'u');
+
+/** The title of a text that says nothing: only the body of a blank one shall violate a bound. */
 const NO_TITLE = '-';
 
 /** Returns the note that a text stands for; `title` is one that the request names. */
@@ -17,19 +20,11 @@ export function noteIn(text: string, title?: string): { title: string; body: str
   if (title !== undefined) return { title, body: text };
   const end = text.search(/[\r\n]|$/);
   const heading = HEADING.test(text) ? text.slice(1, end).trim() : '';
-  if (heading === '') return { title: firstLineOf(text), body: text };
+  if (heading === '')
+    return { title: FIRST_LINE.exec(text)?.[0].trimEnd() ?? NO_TITLE, body: text };
   const rest = text.slice(end).replace(LINE_ENDS, '');
   // A note needs a body.
   return { title: heading, body: /\S/.test(rest) ? rest : text };
-}
-
-/** Returns the first line with more than `#` and white space, or else the first with any text. */
-function firstLineOf(text: string): string {
-  const start = [/[^#\s]/, /\S/].map((each) => text.search(each)).find((found) => found !== -1);
-  if (start === undefined) return NO_TITLE;
-  // A code point has at most two units, and the line may be very long.
-  const [line = ''] = text.slice(start, start + 2 * MAX_TITLE_LENGTH).split(/[\r\n]/, 1);
-  return [...line].slice(0, MAX_TITLE_LENGTH).join('').trimEnd();
 }
 
 /** Returns a note in Markdown, which `noteIn` reads as the same note. */
