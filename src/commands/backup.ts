@@ -1,6 +1,6 @@
 // The command `backup`: copies a database file while a service may use it.
 import { stat } from 'node:fs/promises';
-import { DatabaseDamaged, type Source } from '../storage/database.ts';
+import type { Source } from '../storage/database.ts';
 import { openShared } from './existing.ts';
 import { INDEXES } from './indexes.ts';
 import { createProgress, type OnProgress, type ShowText } from './progress.ts';
@@ -47,9 +47,6 @@ export async function writeSnapshot(
   try {
     // The online backup of SQLite would restart whenever another process writes.
     await source.read({ sql: 'VACUUM INTO ?1', parameter: path });
-  } catch (error) {
-    if (!(error instanceof DatabaseDamaged)) throw error;
-    throw new Error('the source is damaged', { cause: error });
   } finally {
     clearInterval(timer);
   }

@@ -37,21 +37,18 @@ export async function restore(
 }
 
 async function refuseDamaged(backup: string): Promise<void> {
-  const [fault, ...others] = await checkFile(backup, { withWords: false });
-  if (fault === undefined) return;
-  const more = others.length > 0 ? `, and ${others.length} more` : '';
-  throw new DatabaseUnusable(`cannot restore ${backup}: ${fault}${more}`);
+  const [fault] = await checkFile(backup, { withWords: false });
+  if (fault !== undefined) throw new DatabaseUnusable(`cannot restore ${backup}: ${fault}`);
 }
 
 async function createFrom(copy: WholeFile, target: string): Promise<void> {
-  refuseLogs(target);
   const publish = async (unfinished: string) => {
-    refuseLogs(target);
+    // It may hold data.
+    const [log] = logsOf(target);
+    if (log !== undefined)
+      throw new DatabaseUnusable(`${log} exists without its database: move it away first`);
     // A rename would replace a file that another process has created meanwhile.
-    await link(unfinished, target).catch((cause) => {
-      if (cause.code !== 'EEXIST') throw cause;
-      throw new DatabaseUnusable('another process has created it meanwhile', { cause });
-    });
+    await link(unfinished, target);
     await rm(unfinished);
   };
   await writeWhole(target, { ...copy, publish });
@@ -82,13 +79,6 @@ async function writeCopy(backup: string, path: string, onProgress: OnProgress): 
   // States that come after the backup may have the same numbers as states that it loses.
   // The log stays: it tells which changes the index lacks.
   await copy.read(renewGeneration());
-}
-
-/** Logs without their database may hold data. */
-function refuseLogs(path: string): void {
-  const [found] = logsOf(path);
-  if (found !== undefined)
-    throw new DatabaseUnusable(`${found} exists without its database: move it away first`);
 }
 
 function logsOf(path: string): string[] {

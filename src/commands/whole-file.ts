@@ -4,7 +4,7 @@ import type { Stats } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { auxiliaryPaths, isPresent } from '../database-paths.ts';
-import { DatabaseFull, DatabaseUnusable } from '../storage/database.ts';
+import { DatabaseUnusable } from '../storage/database.ts';
 
 /** A file that is written as a whole. */
 export interface WholeFile {
@@ -17,23 +17,19 @@ export interface WholeFile {
 
 /** Writes the file `target`. Rejects with {@link DatabaseUnusable}; leaves no temporary file. */
 export async function writeWhole(target: string, whole: WholeFile): Promise<void> {
-  const { source, publish } = whole;
-  let folder: string;
   try {
-    if (!publish) refusePresent(target);
-    folder = await realpath(dirname(target));
-    const path = join(folder, basename(target));
-    if (source !== undefined && auxiliaryPaths(source).includes(path))
-      throw new Error(`SQLite reserves this name for ${source}`);
-    await writeAndPublish(path, whole);
+    if (!whole.publish) refusePresent(target);
+    const path = await realpath(dirname(target));
+    await using folder = await open(path);
+    const file = join(path, basename(target));
+    if (whole.source !== undefined && auxiliaryPaths(whole.source).includes(file))
+      throw new Error(`SQLite reserves this name for ${whole.source}`);
+    await writeAndPublish(file, whole);
+    await folder.sync();
   } catch (error) {
-    const reason = `cannot write ${target}: ${reasonOf(error)}`;
+    const reason = `cannot write ${target}: ${(error as Error).message}`;
     throw new DatabaseUnusable(reason, { cause: error });
   }
-  await syncFolder(folder).catch((cause) => {
-    const doubt = 'but may be lost if the machine crashes, because its folder cannot be synced';
-    throw new DatabaseUnusable(`${target} is complete, ${doubt}: ${cause.message}`, { cause });
-  });
 }
 
 async function writeAndPublish(path: string, whole: WholeFile): Promise<void> {
@@ -61,11 +57,6 @@ function refusePresent(path: string): void {
   if (isPresent(path)) throw new Error('it already exists');
 }
 
-function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || error instanceof DatabaseFull ? 'the disk is full' : message;
-}
-
 /** If the owner cannot change, the group and others get no access. */
 async function copyPermissions(file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   const bits = await file.chown(uid, gid).then(
@@ -73,9 +64,4 @@ async function copyPermissions(file: FileHandle, { uid, gid, mode }: Stats): Pro
     () => 0o700,
   );
   await file.chmod(mode & bits);
-}
-
-async function syncFolder(path: string): Promise<void> {
-  await using folder = await open(path);
-  await folder.sync();
 }
