@@ -1,6 +1,4 @@
 // The page /docs. It needs no script, except for the operations, which Swagger UI lists.
-import { problems } from '../contract/generated.js';
-import type { ProblemSlug } from '../http/problem.ts';
 import { RESOURCE_NAMES } from '../relations.ts';
 import { renderGuideList } from './guides.ts';
 import { COPY_BUTTON, COPY_STATUS, escapeHtml, renderPage } from './page.ts';
@@ -47,12 +45,6 @@ ${drawings}
 <noscript><p>This interactive list of operations requires JavaScript. Without it, see
 <a href="openapi.json">openapi.json</a>, which describes every operation.</p></noscript>
 </div>
-</section>
-<section id="problems" aria-labelledby="problems-title">
-<h2 id="problems-title">Problems</h2>
-<p>Error responses are problem details (RFC 9457). The <code>type</code> of each is the URL of
-a page that says what the problem means and what to do.</p>
-${renderProblemList('')}
 </section>`;
   const head = `<meta name="description" content="${escapeHtml(info.summary)}">
 <link rel="stylesheet" href="docs/docs.css">
@@ -62,16 +54,6 @@ ${renderProblemList('')}
 <script src="docs/initializer.js" type="module" async></script>
 `;
   return renderPage({ title: 'notes-server documentation', root: '', head, main });
-}
-
-/** Returns links to all types as HTML. `root` is as for pages; `current` is the type shown. */
-export function renderProblemList(root: string, current?: ProblemSlug): string {
-  const items = problems.map(({ slug, status }) => {
-    const here = slug === current ? ' aria-current="page"' : '';
-    const text = `<span class="status">${status}</span> <code>${slug}</code>`;
-    return `<li><a href="${root}problems/${slug}"${here}>${text}</a></li>`;
-  });
-  return `<ul class="problem-list">\n${items.join('\n')}\n</ul>`;
 }
 
 /** Returns the first call in each language as HTML. A script may replace the base URL. */

@@ -1,11 +1,10 @@
-// The page at a problem's `type` URL, with meaning, remedy and example, and the list of all.
+// The page at a problem's `type` URL, with meaning, remedy and example, and the list at /problems.
 import { parseWeights } from '../accept.ts';
 import { endpoint } from '../contract/endpoint.ts';
 import { type ProblemType, problems } from '../contract/generated.js';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
-import { renderProblemList } from './landing.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from './page.ts';
 
 /** The header of all that depends on `accept`, flat. */
@@ -56,11 +55,7 @@ function renderHtml(problem: ProblemType, problemBase: string): Reply {
 <h2>What to do</h2>
 <p>${renderSentences(remedy)}</p>
 <h2>Example</h2>
-<pre><code>${escapeHtml(JSON.stringify(example, null, 2))}</code></pre>
-<nav aria-labelledby="all-problems">
-<h2 id="all-problems">All problems</h2>
-${renderProblemList('../', slug)}
-</nav>`;
+<pre><code>${escapeHtml(JSON.stringify(example, null, 2))}</code></pre>`;
   return pageReply(`${status} ${title}`, '../', main);
 }
 
