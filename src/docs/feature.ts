@@ -50,7 +50,7 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
   documentation ??= loadDocumentation();
   const [text, files, guides, drawings] = await documentation;
 
-  function routes(bases: Bases, all: () => readonly Route[]): Route[] {
+  function routes(bases: Bases): Route[] {
     const contract = contractAt(text, bases);
     const { info } = JSON.parse(contract);
     const pages = {
@@ -77,7 +77,7 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
       }),
       ...problemRoutes(bases.problemBase),
     ];
-    return withPagesForUnknown(bases, own, all);
+    return withPagesForUnknown(bases, own);
   }
   return { routes };
 }
