@@ -120,13 +120,6 @@ class Metrics implements Feature {
     this.#refusals[series] = (this.#refusals[series] ?? 0) + 1;
   };
 
-  /** Forgets what removed keys have sent and received. */
-  readonly onKeysChanged = (): void => {
-    const present = new Set(this.#keys());
-    for (const label of this.#keyCounts.keys())
-      if (!present.has(label)) this.#keyCounts.delete(label);
-  };
-
   readonly close = (): void => this.#process.stop();
 
   /** Counts a request; the opening of a stream is one, and its end adds what was sent. */
