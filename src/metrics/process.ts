@@ -1,5 +1,4 @@
 // Metrics of the process itself.
-import { readdir } from 'node:fs/promises';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Readings } from '../feature.ts';
 
@@ -20,20 +19,12 @@ export function measureProcess(): { readings: Readings; stop(): void } {
       },
       process_start_time_seconds: () => performance.timeOrigin / 1e3,
       process_resident_memory_bytes: () => process.memoryUsage.rss(),
-      async process_open_fds() {
-        const entries = await readdir('/proc/self/fd').catch(() => []);
-        // One of them is that of readdir itself.
-        return Math.max(0, entries.length - 1);
-      },
       v8js_memory_heap_used_bytes: () => process.memoryUsage().heapUsed,
       nodejs_eventloop_utilization_ratio() {
         const { utilization } = performance.eventLoopUtilization(before);
         before = performance.eventLoopUtilization();
         return utilization;
       },
-      nodejs_eventloop_delay_mean_seconds: () => delaySeconds(delays.mean),
-      nodejs_eventloop_delay_p50_seconds: () => delaySeconds(delays.percentile(50)),
-      nodejs_eventloop_delay_p90_seconds: () => delaySeconds(delays.percentile(90)),
       nodejs_eventloop_delay_p99_seconds: () => delaySeconds(delays.percentile(99)),
       // The last of them, because it begins the next period.
       nodejs_eventloop_delay_max_seconds() {
@@ -45,7 +36,7 @@ export function measureProcess(): { readings: Readings; stop(): void } {
   };
 }
 
-/** A sample is the whole time between two timer callbacks; the mean of no samples is NaN. */
+/** A sample is the whole time between two timer callbacks. */
 function delaySeconds(nanoseconds: number): number {
-  return Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1e3) || 0;
+  return Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1e3);
 }

@@ -1,6 +1,6 @@
 // GET /metrics: what is counted, the names, and that clients cannot make it grow.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { metrics } from '../../../src/metrics/feature.ts';
@@ -193,7 +193,6 @@ test('metrics: the process', async (t) => {
   const elapsedS = () => (performance.now() - start) / 1e3;
   const service = await startService(t);
   const cpuS = () => (process.cpuUsage().user + process.cpuUsage().system) / 1e6;
-  const descriptors = readdirSync('/proc/self/fd').length;
   const { rss, heapUsed } = process.memoryUsage();
   const cpuBefore = cpuS();
   const families = await metricsOf(service);
@@ -203,11 +202,9 @@ test('metrics: the process', async (t) => {
     // A collection of garbage may come before the reading or after it.
     ['process_resident_memory_bytes', rss / 2, rss * 2],
     ['v8js_memory_heap_used_bytes', heapUsed / 2, heapUsed * 2],
-    ['process_open_fds', descriptors - 5, descriptors + 5],
     ['nodejs_eventloop_utilization_ratio', 0, 1],
-    ...['mean', 'p50', 'p90', 'p99', 'max'].map(
-      (kind) => [`nodejs_eventloop_delay_${kind}_seconds`, 0, elapsedS()] as const,
-    ),
+    ['nodejs_eventloop_delay_p99_seconds', 0, elapsedS()],
+    ['nodejs_eventloop_delay_max_seconds', 0, elapsedS()],
   ] as const) {
     const value = sampleOf(families, name);
     assert.ok(low <= value && value <= high, `${name}: ${low} ${value} ${high}`);
