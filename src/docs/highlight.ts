@@ -3,9 +3,6 @@
 import hljs from 'highlight.js';
 import { escapeHtml } from './page.ts';
 
-/** What highlight.js does not know, and the language that is most like it. */
-const SIMILAR: Readonly<Record<string, string>> = { caddyfile: 'nginx' };
-
 const OPTION = /(?<![^\s[(>])--?[A-Za-z][\w-]*/g;
 
 /** The address of the service in the guides; what an operator sets for it is another. */
@@ -15,7 +12,7 @@ const ADDRESS = /(?<!BASE_URL=)http:\/\/127\.0\.0\.1:3000/g;
 export function highlight(code: string, language: string): string {
   if (language === 'text') return mark(escapeHtml(code));
   if (language === 'console') return code.split('\n').map(highlightLine).join('\n');
-  return mark(hljs.highlight(code, { language: SIMILAR[language] ?? language }).value);
+  return mark(hljs.highlight(code, { language }).value);
 }
 
 /** Marks what the reader types, so that a script can copy it without the prompt and the output. */

@@ -20,8 +20,8 @@ const RATE = 20;
 
 const deployment = guide('deployment');
 
-function configuration(language: string, path: string): string {
-  const [, code = ''] = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(deployment) ?? [];
+function configuration(start: string, path: string): string {
+  const [, code = ''] = new RegExp(`\`\`\`nginx\\n(${start}[\\s\\S]*?)\`\`\``).exec(deployment) ?? [];
   assert.ok(code.includes('/run/notes-server/notes.sock'));
   return code.replace('/run/notes-server/notes.sock', path);
 }
@@ -47,13 +47,13 @@ type Configure = (folder: string, port: number, edit: (site: string) => string) 
 
 const PROXIES: Readonly<Record<string, Configure>> = {
   nginx(folder, port, edit) {
-    const site = edit(configuration('nginx', join(folder, 'notes.sock')))
+    const site = edit(configuration('upstream ', join(folder, 'notes.sock')))
       .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
       .replace(/^ +ssl_.*\n/gm, '');
     return nginxWith(folder, site);
   },
   caddy(folder, port) {
-    const site = configuration('caddyfile', join(folder, 'notes.sock')).replace(
+    const site = configuration('notes.example.org ', join(folder, 'notes.sock')).replace(
       /^notes\.example\.org/,
       `http://notes.example.org:${port}`,
     );
