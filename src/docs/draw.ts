@@ -12,11 +12,10 @@ const ATTRIBUTES = {
   edgeAttributes: { ...LAYOUT, arrowsize: 0.7 },
 };
 
-/** Resolves with a drawing as HTML with SVG; `name` begins its ids. Rejects without a title. */
+/** Resolves with a drawing as HTML with SVG; `name` begins its ids. */
 export async function draw(name: string, text: string): Promise<string> {
   // The first line is the title; the comment below describes what is drawn.
   const [, title = '', comment = ''] = /^\/\/ (.*)\n((?:\/\/ .*\n)+)/.exec(text) ?? [];
-  if (title === '') throw new Error(`${name}.dot must begin with its title and a description`);
   const description = comment.replaceAll('// ', '').trim();
   const svg = (await instance()).renderString(text, { format: 'svg', ...ATTRIBUTES });
   const [, width, height] = /width="(\d+)pt" height="(\d+)pt"/.exec(svg) ?? [];

@@ -70,6 +70,9 @@ test('guides: pages with the title and headings', () => {
       shownBy(inner),
     );
     assert.deepEqual(shown, headings, name);
+    assert.match(article, /^<h1 /, name);
+    const ids = text.match(/ id="[^"]*"/g) ?? [];
+    assert.equal(new Set(ids).size, ids.length, `${name}: unique ids`);
     assert.deepEqual(text.match(/<script.*/g), [COPY_SCRIPT], name);
     assert.doesNotMatch(text, /style=|\son\w+=/, name);
   }
@@ -213,28 +216,14 @@ function linksInCode(): URL[] {
   return found.map((link) => new URL(link, service.url));
 }
 
-test('guides: the build escapes raw HTML, links guides and drops links to other files', () => {
+test('guides: the build escapes code, links guides and drops links to other files', () => {
   const page = renderGuide(
     { name: 'options', title: 'Options', description: '"<i>"' },
-    '# Options\n\nA <b>word</b> and `<i>`.\n\n<script>alert(1)</script>\n\n```\n</code><i>\n```\n' +
+    '# Options\n\nA `<i>`.\n\n```\n</code><i>\n```\n' +
       '\n[A](access.md#keys), [B](../../../SECURITY.md), [C](https://x.org/)\n',
   );
   assert.ok(page.includes('<p><a href="access#keys">A</a>, B, <a href="https://x.org/">C</a></p>'));
   assert.ok(page.includes('content="&#34;&#60;i&#62;&#34;"'));
-  assert.ok(page.includes('A &#60;b&#62;word&#60;/b&#62; and <code>&#60;i&#62;</code>.'));
-  assert.ok(page.includes('&#60;script&#62;alert(1)&#60;/script&#62;'));
+  assert.ok(page.includes('A <code>&#60;i&#62;</code>.'));
   assert.ok(page.includes('<code>&#60;/code&#62;&#60;i&#62;</code>'));
-});
-
-test('guides: the build refuses what would break a page', () => {
-  const options = { name: 'options', title: 'Options', description: '' };
-  for (const [text, fault] of [
-    ['# Other\n', /options\.md must begin with its title/],
-    ['Text\n\n# Options\n', /options\.md must begin with its title/],
-    ['# Options\n\n## Rules\n\n## Rules\n', /two headings have the id rules/],
-    ['# Options\n\n## Main\n', /two headings have the id main/],
-    ['# Options\n\n[a guide](nothing.md)\n', /there is no guide nothing/],
-  ] as const) {
-    assert.throws(() => renderGuide(options, text), fault, text);
-  }
 });
