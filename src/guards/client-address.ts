@@ -5,18 +5,13 @@ import type { Sender } from '../http/exchange.ts';
 /** Some proxies append a port, and put an IPv6 address in brackets. */
 const WITH_PORT = /^(?:\[(?<bracketed>[^\]]+)\](?::\d+)?|(?<plain>[\d.]+):\d+)$/;
 
-/** An IPv4 address in a valid IPv6 address, with dots or as two hexadecimal groups. */
-const IPV4_MAPPED = /^[0:]+:ffff:(?:([\d.]+)|([\da-f]+):([\da-f]+))$/i;
-
 /** Returns the address of a client, with `trustProxy` the last one in `x-forwarded-for`. */
 export function addressOf({ headers, socket }: Sender, trustProxy: boolean): string {
   const forwarded = trustProxy ? lastAddress(headers['x-forwarded-for']) : undefined;
   // A Unix socket has no address, nor has a client that has gone (RFC 7239, section 6.2).
   const address = forwarded ?? socket.remoteAddress ?? 'unknown';
-  const [mapped, dotted, ...groups] = IPV4_MAPPED.exec(address) ?? [];
-  if (mapped === undefined) return address;
-  const numbers = groups.map((group) => Number.parseInt(group, 16));
-  return dotted ?? numbers.flatMap((number) => [number >> 8, number & 255]).join('.');
+  // A socket for both versions shows an IPv4 address as `::ffff:192.0.2.1`.
+  return address.replace(/^::ffff:(?=[\d.]+$)/i, '');
 }
 
 function lastAddress(list: string | string[] | undefined): string | undefined {
