@@ -28,9 +28,8 @@ const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems', '.well-know
 /** The path of one segment where other sites may not even read, and tools check the access. */
 const ASSISTANTS = 'mcp';
 
+/** The methods for which other sites and keys that may only read suffice. */
 const READ_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** The methods that other sites may use, because they change nothing. */
-const SAFE_METHODS: ReadonlySet<string | undefined> = new Set([...READ_METHODS, 'TRACE']);
 
 const NO_KEY = 'This service asks for a key: send "authorization: Bearer KEY".';
 const NO_PASSWORD = 'With "authorization: Basic", the key is the password (with curl: -u :KEY).';
@@ -88,7 +87,8 @@ export function createGuard(options: GuardOptions): Guard {
     const [first = ''] = segments;
     const isSingle = segments.length === 1;
     const isOfAssistants = isSingle && first === ASSISTANTS;
-    if ((isOfAssistants || !SAFE_METHODS.has(message.method)) && isForeign(message, writeOrigins)) {
+    const isRead = READ_METHODS.has(message.method);
+    if ((isOfAssistants || !isRead) && isForeign(message, writeOrigins)) {
       const refusal = new Problem('forbidden', 'Writes from other sites are not allowed.');
       return { headers: cors, refusal };
     }
@@ -97,8 +97,7 @@ export function createGuard(options: GuardOptions): Guard {
     const usedKeys = (isSingle && OPEN.has(first)) || OPEN_BELOW.has(first) ? undefined : keys;
     const usedLimit = isSingle && UNLIMITED.has(first) ? undefined : limit;
     if (!usedKeys && !usedLimit) return { headers: cors };
-    const mayRead = isOfAssistants || READ_METHODS.has(message.method);
-    return admit(message, cors, usedKeys, usedLimit, mayRead);
+    return admit(message, cors, usedKeys, usedLimit, isOfAssistants || isRead);
   };
 }
 
