@@ -31,8 +31,8 @@ const ASSISTANTS = 'mcp';
 /** The methods for which other sites and keys that may only read suffice. */
 const READ_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-const NO_KEY = 'This service asks for a key: send "authorization: Bearer KEY".';
-const NO_PASSWORD = 'With "authorization: Basic", the key is the password (with curl: -u :KEY).';
+const NO_KEY =
+  'This service asks for a key: send "authorization: Bearer KEY", or with curl: -u :KEY.';
 const INVALID_TOKEN = 'Bearer error="invalid_token"';
 const DEFAULT = 'default';
 const WRONG_KEYS = 'wrong-keys';
@@ -51,10 +51,7 @@ export function createGuard(options: GuardOptions): Guard {
 
   async function identifyByKey(message: IncomingMessage, keys: Keys): Promise<Key | Problem> {
     const key = keys.keyIn(message.headers);
-    if (key === 'none') {
-      const isBasic = /^Basic /i.test(message.headers.authorization ?? '');
-      return unauthorized(isBasic ? NO_PASSWORD : NO_KEY);
-    }
+    if (key === 'none') return unauthorized(NO_KEY);
     const address = clientNetwork(message, trustProxy);
     const quota = await (key === 'wrong' ? wrongKeys.take(address) : wrongKeys.peek(address));
     // Beyond the limit a right key is refused too, so that the answer does not confirm a guess.

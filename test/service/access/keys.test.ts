@@ -29,21 +29,11 @@ const service = await startService({ after }, KEYED);
 
 test('keys: without a valid one nothing is stored', async (t) => {
   const service = await startService(t, KEYED);
-  const basic = { authorization: 'Basic secret-one' };
   const asUser = { authorization: `basic ${Buffer.from('secret-one:').toString('base64')}` };
-  for (const headers of [
-    {},
-    WRONG,
-    { 'x-api-key': 'secret' },
-    basic,
-    asUser,
-    asPassword('secret'),
-  ]) {
+  for (const headers of [{}, WRONG, { 'x-api-key': 'secret' }, asUser, asPassword('secret')]) {
     const parts = { json: NOTE, headers };
-    const { status, json, headers: sent } = await service.request('POST', '/notes', parts);
+    const { status, headers: sent } = await service.request('POST', '/notes', parts);
     assert.deepEqual([status, sent['www-authenticate']], [401, 'Bearer']);
-    const isMisplaced = headers === basic || headers === asUser;
-    assert.equal(/the key is the password .*-u :KEY/.test(json.detail), isMisplaced, json.detail);
   }
   for (const headers of [BEARER, { 'x-api-key': 'secret-two' }, asPassword('secret-two')])
     assert.equal((await service.request('POST', '/notes', { json: NOTE, headers })).status, 201);

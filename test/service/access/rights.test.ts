@@ -15,7 +15,8 @@ import { type Service, startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const NOTE = { title: 'a', body: 'b' };
-const NO_KEY = 'This service asks for a key: send "authorization: Bearer KEY".';
+const NO_KEY =
+  'This service asks for a key: send "authorization: Bearer KEY", or with curl: -u :KEY.';
 const READER = { authorization: 'Bearer secret-reader' };
 const WRITER = { authorization: 'Bearer secret-writer' };
 
