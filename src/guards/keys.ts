@@ -66,14 +66,11 @@ export class Keys {
   }
 }
 
-/** Returns the password of a user with any name (RFC 7617), or nothing if it is malformed. */
+/** Returns the password of a user with any name (RFC 7617), or nothing if there is none. */
 function passwordIn(authorization: string): string {
   const [, sent = ''] = /^Basic +(\S+)$/i.exec(authorization) ?? [];
-  const bytes = Buffer.from(sent, 'base64');
-  // Buffer skips what is not base64.
-  if (bytes.toString('base64') !== sent) return '';
   // Keys are ASCII, and a name may be in any encoding.
-  return /^[^:]*:(\S+)$/.exec(bytes.toString('latin1'))?.[1] ?? '';
+  return /^[^:]*:(\S+)$/.exec(Buffer.from(sent, 'base64').toString('latin1'))?.[1] ?? '';
 }
 
 /** Rejects when a file system has had enough time, lest it hold up all later reloads. */

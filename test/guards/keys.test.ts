@@ -51,8 +51,7 @@ const AUTHORIZATIONS: Readonly<Record<string, readonly string[]>> = {
     ...['', 'one', 'Bearer', 'Bearer ', 'Bearerone', 'Bearer one two', USER.replace(' ', '')],
     ...['Basic', 'Basic ', 'Basic =', 'Basic :', 'Basic :one', 'Basic user:one', 'Basic \u00e9'],
     ...basics('', 'one', 'one:', ':', ':one two', ':one\n', ': one', 'user: '),
-    ...[`${USER}=`, `${USER}x`, `${USER} x`, `${USER},`, USER.slice(0, -1), `Bearer ${USER}`],
-    ...[basic('us~r:one?').replace(/[+/]/g, '-'), 'Basic dXNlcjpvbmV=', 'Basic one'],
+    ...[`${USER} x`, `Bearer ${USER}`, 'Basic one'],
     ...[`Basic ${'x'.repeat(15_001)}`, `Basic ${'A'.repeat(15_000)}`],
   ],
 };
