@@ -22,9 +22,6 @@ export interface KeySource {
   readonly apiKeysFile: string | undefined;
 }
 
-/** A hundred bytes for each of 10,000 keys take a quarter of it. */
-const MAX_FILE_BYTES = 4 * 1_048_576;
-
 type Attributes = Omit<KeyEntry, 'digest' | 'label'>;
 
 const PLAIN: Attributes = { name: null, access: 'write', expiresAt: null, expiresMs: null };
@@ -101,9 +98,7 @@ export async function readKeys({ apiKeys, apiKeysFile: file }: KeySource): Promi
 async function readText(file: string): Promise<string> {
   // The open of a pipe would wait for a writer.
   await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  const found = await handle.stat();
-  if (!found.isFile()) throw new Error('it is not a regular file');
-  if (found.size > MAX_FILE_BYTES) throw new Error('it is larger than 4 MiB');
+  if (!(await handle.stat()).isFile()) throw new Error('it is not a regular file');
   return await handle.readFile('utf8');
 }
 
@@ -124,19 +119,14 @@ class FoundKeys {
   /** Where each digest and each label was found; no label has the form of a digest. */
   readonly #places = new Map<string, string>();
 
-  /** Adds a key, unless it is known. Throws an Error if it contradicts what was found before. */
+  /** Adds a key. Throws an Error if it or its label was found before. */
   add(place: string, key: string, attributes: Attributes): void {
     const digest = hash('sha256', key, 'base64');
-    if (this.#places.has(digest)) {
-      const known = this.entries.find((each) => each.digest === digest);
-      if (isSame(attributes, known)) return;
-      throw new Error(`${this.#places.get(digest)} has the same key with other attributes`);
-    }
     // It must not depend on other keys: a reload would give the counts of one key to another.
     const label = attributes.name ?? Buffer.from(digest, 'base64').toString('hex', 0, 4);
-    const other = this.#places.get(label);
+    const other = this.#places.get(digest) ?? this.#places.get(label);
     if (other !== undefined)
-      throw new Error(`its name, or the start of its hash, is already that of ${other}`);
+      throw new Error(`the key, its name or the start of its hash is already that of ${other}`);
     this.#places.set(digest, place).set(label, place);
     this.entries.push({ ...attributes, digest, label });
   }
@@ -147,11 +137,6 @@ export function newKeyLine(attributes: Readonly<Record<string, string>>): string
   const texts = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
   parseAttributes(texts);
   return [randomBytes(32).toString('hex'), ...texts].join(' ');
-}
-
-/** Whether `other` has all members of `one` with the same values. */
-export function isSame<Values extends object>(one: Values, other: Values | undefined): boolean {
-  return Object.entries(one).every(([name, value]) => other?.[name as keyof Values] === value);
 }
 
 /** Whether users other than its owner, or for a root file its group, can read a file. */

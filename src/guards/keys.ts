@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientKey } from '../http/route.ts';
-import { isSame, type KeyEntry, type KeySource, readKeys } from './key-file.ts';
+import { type KeyEntry, type KeySource, readKeys } from './key-file.ts';
 
 /** Bounds the memory for keys, and the metrics, which count for each key. */
 const MAX_KEYS = 10_000;
@@ -64,6 +64,10 @@ export class Keys {
       },
     };
   }
+}
+
+function isSame(one: KeyEntry, other: KeyEntry | undefined): boolean {
+  return Object.entries(one).every(([name, value]) => other?.[name as keyof KeyEntry] === value);
 }
 
 /** Returns the password of a user with any name (RFC 7617), or nothing if there is none. */

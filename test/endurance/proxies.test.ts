@@ -21,7 +21,8 @@ const RATE = 20;
 const deployment = guide('deployment');
 
 function configuration(start: string, path: string): string {
-  const [, code = ''] = new RegExp(`\`\`\`nginx\\n(${start}[\\s\\S]*?)\`\`\``).exec(deployment) ?? [];
+  const [, code = ''] =
+    new RegExp(`\`\`\`nginx\\n(${start}[\\s\\S]*?)\`\`\``).exec(deployment) ?? [];
   assert.ok(code.includes('/run/notes-server/notes.sock'));
   return code.replace('/run/notes-server/notes.sock', path);
 }
