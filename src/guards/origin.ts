@@ -31,7 +31,10 @@ export function isForeign(message: IncomingMessage, origins: ReadonlySet<string>
   const { origin, 'sec-fetch-site': site } = message.headers;
   if (origin !== undefined && origins.has(origin)) return false;
   if (site !== undefined) return site === 'cross-site' || site === 'same-site';
-  return origin !== undefined && !isHostOf(hostOf(message), origin);
+  if (origin === undefined) return false;
+  // Browsers write both alike: in lower case, and without a default port.
+  const host = hostOf(message);
+  return origin !== `http://${host}` && origin !== `https://${host}`;
 }
 
 /** Returns the headers that let a page of `origins` read the answer, or only `vary` for others. */
@@ -55,12 +58,4 @@ export function preflightReply(message: IncomingMessage, origins: ReadonlySet<st
 function hostOf({ url = '', headers }: IncomingMessage): string {
   const absolute = url.startsWith('/') ? undefined : /^https?:\/\/([^/?#]*)/i.exec(url);
   return absolute?.[1] ?? headers.host ?? '';
-}
-
-/** Whether `origin` has this host and port; `URL` removes a default port. */
-function isHostOf(host: string, origin: string): boolean {
-  if (!/^https?:/.test(origin) || !URL.canParse(origin)) return false;
-  const { protocol, host: expected } = new URL(origin);
-  const own = `${protocol}//${host}`;
-  return URL.canParse(own) && new URL(own).host === expected;
 }
