@@ -68,8 +68,6 @@ function parseExpiry(text: string): Partial<Attributes> | undefined {
   const shownMs = parseTime(isDay ? `${text}T23:59:59Z` : text)?.floor;
   if (shownMs === undefined) return undefined;
   const expiresAt = new Date(shownMs).toISOString().replace(/\.\d+/, '');
-  // RFC 3339 has years of four digits only.
-  if (!/^\d{4}-/.test(expiresAt)) return undefined;
   return { expiresMs: isDay ? shownMs + 1_000 : shownMs, expiresAt };
 }
 
