@@ -66,34 +66,29 @@ export class Table {
     return this.#write(kind, isAlone ? ALONE : key, { rows, extra, given });
   }
 
-  read(id: number, owner = 0): Stored | Promise<Stored | undefined> {
+  read(id: number, owner = 0): Stored | undefined | Promise<Stored | undefined> {
     const known = this.#memory.find<Stored>(this.#resource.table, id);
-    const isFound =
-      known && (!this.#resource.owner || known.text.startsWith(this.#beginningOf(id, owner)));
-    return isFound ? known : this.#reads.submit({ id, owner });
+    return known ? this.#ownedBy({ id, owner }, known) : this.#reads.submit({ id, owner });
   }
 
   async #readBatch(database: Database, sql: string, keys: readonly RecordKey[]) {
-    const { table, owner: owned } = this.#resource;
     const revision = this.#memory.check();
-    const parameter = JSON.stringify(keys.map(({ id, owner }) => (owned ? [owner, id] : id)));
+    const parameter = JSON.stringify(keys.map(({ id }) => id));
     // Records that are too large together are read one by one.
     const [row] = await database.read({ sql, parameter, maxBytes: MAX_PAGE_BYTES });
     if (typeof row?.lines !== 'string') throw new Error('the engine returned no records');
     // JSON text contains no raw line feed.
     const lines = row.lines.split('\n');
-    const records = keys.map(({ id, owner }, index) =>
-      recordIn(lines[index], this.#beginningOf(id, owner)),
-    );
-    const read = keys.map(({ id }, index) => [id, records[index]] as const);
-    this.#memory.keep(revision, table, read);
-    return records;
+    const read = keys.map(({ id }, index) => [id, recordIn(lines[index], id)] as const);
+    this.#memory.keep(revision, this.#resource.table, read);
+    return keys.map((key, index) => this.#ownedBy(key, read[index]?.[1]));
   }
 
-  /** Returns how the text of a record begins, which tells whose it is. */
-  #beginningOf(id: number, owner: number): string {
+  /** Returns the record of a key unless another one owns it, as the beginning of its text tells. */
+  #ownedBy({ id, owner }: RecordKey, record: Stored | undefined): Stored | undefined {
     const { owner: owned } = this.#resource;
-    return owned ? `{"id":${id},"${owned.column}":${owner},` : `{"id":${id},`;
+    const isOwned = !owned || record?.text.startsWith(`{"id":${id},"${owned.column}":${owner},`);
+    return isOwned ? record : undefined;
   }
 
   /** Replaces values, except by null; undefined if no record satisfies the condition. */
@@ -118,22 +113,18 @@ export class Table {
 }
 
 function readSql(resource: Resource): string {
-  const { table, owner } = resource;
-  // SQLite unpacks bare ids faster than arrays.
-  const isRead = owner
-    ? `${table}.id = sent.value ->> 1 AND ${table}.${owner.column} = sent.value ->> 0`
-    : `${table}.id = sent.value`;
+  const { table } = resource;
   const line = `${tagSql(`${table}.number`)} || ' ' || ${recordSql(resource)}`;
   return `
     SELECT group_concat(CASE WHEN ${table}.id IS NULL THEN '' ELSE ${line} END, char(10)) AS lines
-    FROM json_each(?1) AS sent LEFT JOIN ${table} ON ${isRead}`;
+    FROM json_each(?1) AS sent LEFT JOIN ${table} ON ${table}.id = sent.value`;
 }
 
 /** Throws if the line has another record: SQLite does not guarantee the order. */
-function recordIn(line: string | undefined, beginning: string): Stored | undefined {
+function recordIn(line: string | undefined, id: number): Stored | undefined {
   if (line === '') return undefined;
   const space = line?.indexOf(' ') ?? -1;
-  if (!line?.startsWith(beginning, space + 1))
+  if (!line?.startsWith(`{"id":${id},`, space + 1))
     throw new Error('the engine returned the records in another order');
   return { tag: line.slice(0, space), text: line.slice(space + 1) };
 }
