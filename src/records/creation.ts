@@ -100,13 +100,9 @@ export function creationWith(
   return {
     statements: statementsWith(resource, parts),
     outcomes(writes, { before: rows = [] }) {
-      const byPosition = new Map(rows.map((row) => [row.position, row]));
-      let position = 0;
-      return writes.map((write) => {
-        const before = byPosition.get(position);
-        position += write.rows.length;
-        return before && outcomeOf(resource, write, before);
-      });
+      // One for each write: only the first row of a write has a fingerprint.
+      const sorted = rows.toSorted((one, other) => Number(one.position) - Number(other.position));
+      return writes.map((write, index) => outcomeOf(resource, write, sorted[index] as Row));
     },
     changes(_, created) {
       if (!created || created.isReplay || created.refusal) return [];
