@@ -76,9 +76,8 @@ export class Table {
     const parameter = JSON.stringify(keys.map(({ id }) => id));
     // Records that are too large together are read one by one.
     const [row] = await database.read({ sql, parameter, maxBytes: MAX_PAGE_BYTES });
-    if (typeof row?.lines !== 'string') throw new Error('the engine returned no records');
     // JSON text contains no raw line feed.
-    const lines = row.lines.split('\n');
+    const lines = String(row?.lines).split('\n');
     const read = keys.map(({ id }, index) => [id, recordIn(lines[index], id)] as const);
     this.#memory.keep(revision, this.#resource.table, read);
     return keys.map((key, index) => this.#ownedBy(key, read[index]?.[1]));

@@ -63,15 +63,6 @@ export function patchOf({ fields }: Resource, members: Members): readonly (Field
 }
 
 /** Returns the values of the fields, in order, with defaults. Members must fit the contract. */
-export function valuesOf(
-  { fields }: Pick<Resource, 'fields'>,
-  members: Members,
-): readonly FieldValue[] {
-  const values: FieldValue[] = [];
-  for (const name in fields) {
-    const value = members[name] ?? fields[name]?.default;
-    if (value === undefined) throw new Error(`the member ${name} is missing`);
-    values.push(value as FieldValue);
-  }
-  return values;
+export function valuesOf({ fields }: Pick<Resource, 'fields'>, members: Members) {
+  return Object.keys(fields).map((name) => (members[name] ?? fields[name]?.default) as FieldValue);
 }
