@@ -9,7 +9,7 @@ import type { Row, Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
 import { namedRows } from '../storage/parameter.ts';
 import type { RowSet, Values, WriteKind } from '../storage/writer.ts';
-import { indexedSlices } from './words.ts';
+import { indexedText } from './words.ts';
 
 /** A resource whose records can be searched. */
 export interface Searchable extends Resource {
@@ -29,7 +29,7 @@ export function searchedFieldsOf({ search }: Searchable): readonly string[] {
 /** The limits of a step; its first record may exceed `bytes`. */
 export const STEP_LIMITS = { records: 256, bytes: 1_048_576, changes: 4_096 };
 
-/** How long to analyse texts before other events are handled. */
+/** How long to analyse records before other events are handled, if one does not take longer. */
 const SLICE_MS = 2;
 
 /** What a record adds to the size of a step beside the bytes of its texts: it takes time. */
@@ -177,25 +177,15 @@ function positionAfter(row: Row, state: IndexState, isFull: boolean): IndexPosit
   return { number: isFull ? taken : end, id };
 }
 
-/** Finds the words of texts without blocking the event loop. */
+/** Finds the words of texts; other events are handled between records. */
 async function analyse(records: ReadonlyMap<number, (string | null)[]>): Promise<Values[]> {
   let sliceStarted = performance.now();
-  const wordsOf = async (text: string) => {
-    const slices = indexedSlices(text);
-    for (;;) {
-      const slice = slices.next();
-      if (performance.now() - sliceStarted >= SLICE_MS) {
-        await nextTurn();
-        sliceStarted = performance.now();
-      }
-      if (slice.done) return slice.value;
-    }
-  };
   const rows: Values[] = [];
   for (const [id, texts] of records) {
-    const words: (string | null)[] = [];
-    for (const text of texts) words.push(text === null ? null : await wordsOf(text));
-    rows.push([id, ...words]);
+    rows.push([id, ...texts.map((text) => text && indexedText(text))]);
+    if (performance.now() - sliceStarted < SLICE_MS) continue;
+    await nextTurn();
+    sliceStarted = performance.now();
   }
   return rows;
 }

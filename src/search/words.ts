@@ -13,38 +13,19 @@ const MAX_CHARACTERS = 125_000;
 
 /** Returns the words in order, with a space after each, for the tokenizer `ascii` of FTS5. */
 export function indexedText(text: string): string {
-  const slices = indexedSlices(text);
-  let slice = slices.next();
-  while (!slice.done) slice = slices.next();
-  return slice.value;
-}
-
-/** As {@link indexedText}, but yields every few milliseconds. */
-export function* indexedSlices(text: string): Generator<void, string> {
   // The most usual texts are short and in ASCII, and need no folding.
   if (/^[ -~\t\n\r]{0,4096}$/.test(text))
     return text.toLowerCase().replace(ASCII_WORD, '$1 ').trimStart();
-  const folded = new FoldedText(text, MAX_CHARACTERS);
-  for (folded.advance(); !folded.isWhole; folded.advance()) yield;
   let words = '';
-  for (const element of elementsIn(folded)) {
-    if (!isSpaceless(element)) words += `${cut(element)} `;
-    else {
-      words += pairsIn(element);
-      yield;
-    }
-  }
+  for (const element of elementsOf(text, MAX_CHARACTERS))
+    words += isSpaceless(element) ? pairsIn(element) : `${cut(element)} `;
   return words;
 }
 
 /** Returns the folded words of a text, where a run of a script without spaces is one word. */
-export function elementsOf(text: string): string[] {
-  const folded = new FoldedText(text);
+export function elementsOf(text: string, maxCharacters?: number): string[] {
+  const folded = new FoldedText(text, maxCharacters);
   while (!folded.isWhole) folded.advance();
-  return elementsIn(folded);
-}
-
-function elementsIn(folded: FoldedText): string[] {
   return folded.textFrom(0).split(' ').slice(1, -1);
 }
 
