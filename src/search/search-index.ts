@@ -10,7 +10,7 @@ import { Batcher } from '../storage/batcher.ts';
 import { type Database, DatabaseFull, StorageError } from '../storage/database.ts';
 import type { Commit, CommitObserver, Write } from '../storage/writer.ts';
 import {
-  createIndexKinds,
+  createStepKind,
   createStepReader,
   type IndexState,
   isCurrent,
@@ -62,7 +62,7 @@ interface Waiting {
 /** The index of one resource. It must observe `write`. */
 export class SearchIndex implements CommitObserver {
   readonly #write: Write;
-  readonly #kinds: ReturnType<typeof createIndexKinds>;
+  readonly #kind: ReturnType<typeof createStepKind>;
   readonly #prepare: ReturnType<typeof createStepReader>;
   /** One read serves all searches that arrived during the one before. */
   readonly #states: Batcher<undefined, IndexState & { readonly backlog: number }>;
@@ -82,7 +82,7 @@ export class SearchIndex implements CommitObserver {
   /** Schedules the work that is left from the last run. The writes of the index go to `write`. */
   constructor(resource: Searchable, database: Database, write: Write) {
     this.#write = write;
-    this.#kinds = createIndexKinds(resource);
+    this.#kind = createStepKind(resource);
     this.#prepare = createStepReader(resource, database);
     const sql = stateSql(resource);
     this.#states = new Batcher({
@@ -114,8 +114,7 @@ export class SearchIndex implements CommitObserver {
 
   /** Lets the background index what a transaction has written. */
   end({ runs }: Commit): void {
-    const { step, restart } = this.#kinds;
-    if (runs.every(({ kind }) => kind === step || kind === restart)) return;
+    if (runs.every(({ kind }) => kind === this.#kind)) return;
     this.#writes += 1;
     this.#schedule(INDEX_TIMES.delayMs);
   }
@@ -190,15 +189,11 @@ export class SearchIndex implements CommitObserver {
     const ahead = this.#ahead && (await this.#ahead);
     this.#ahead = undefined;
     const { state, step, size, isFull } = ahead?.step ? ahead : await this.#prepare();
-    if (isCurrent(state)) {
+    if (!step) {
       this.#settleUpTo(state.number);
       return 'done';
     }
-    if (!step) {
-      const restart = { rows: [], from: state, to: { number: state.last, id: 0 } };
-      return (await this.#write(this.#kinds.restart, 0, restart)) ? 'moved' : 'lost';
-    }
-    const writing = this.#write(this.#kinds.step, 0, step);
+    const writing = this.#write(this.#kind, 0, step);
     // The next step is prepared during the write; it has no effect if this one has none.
     if (isFull && this.#isUrgent) this.#ahead = this.#prepare(step.to).catch(() => undefined);
     if (!(await writing)) return 'lost';

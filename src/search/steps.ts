@@ -56,17 +56,11 @@ export interface IndexState extends IndexPosition {
   readonly reaches: boolean;
 }
 
-/** The rows of a step, and the positions before and after it. */
-interface IndexStep extends RowSet {
-  readonly from: IndexPosition;
-  readonly to: IndexPosition;
-}
-
 /** A step that can be written, and the state of the index before it. */
 export interface PreparedStep {
   readonly state: IndexState;
-  /** Undefined if the index is up to date, or if all records must be indexed again. */
-  readonly step?: IndexStep;
+  /** Undefined if the index is up to date. */
+  readonly step?: RowSet & { readonly to: IndexPosition };
   /** How much the step takes from the backlog: the bytes of its texts, and some for each record. */
   readonly size: number;
   /** Whether more would have followed without the limits. */
@@ -159,19 +153,21 @@ export function createStepReader(resource: Searchable, { read }: Source) {
     const [row] = await read({ sql, parameter });
     if (!row) throw new Error('the search index has no position');
     const state = stateOf(row);
-    if (isCurrent(state) || !state.reaches) return { state, size: 0, isFull: false };
+    if (isCurrent(state)) return { state, size: 0, isFull: false };
     const isFull = Number(row.taken) < Number(row.due) || row.due === STEP_LIMITS.records;
     // The log may name a record several times.
     const records = new Map<number, (string | null)[]>(JSON.parse(String(row.records)));
     const to = positionAfter(row, state, isFull);
-    const step = { rows: await analyse(records), from: state, to };
+    const step = { rows: await analyse(records), to, extra: [[state, to], [...records.keys()]] };
     return { state, step, size: Number(row.size), isFull };
   };
 }
 
+/** Returns the position after a step; that to id 0 empties the index first. */
 function positionAfter(row: Row, state: IndexState, isFull: boolean): IndexPosition {
-  const { number, id, last } = state;
+  const { number, id, last, reaches } = state;
   const taken = Number(row.taken_to);
+  if (!reaches) return { number: last, id: 0 };
   if (id !== null) return { number, id: isFull ? taken : null };
   const end = row.logged === STEP_LIMITS.changes ? Number(row.logged_to) : last;
   return { number: isFull ? taken : end, id };
@@ -190,46 +186,35 @@ async function analyse(records: ReadonlyMap<number, (string | null)[]>): Promise
   return rows;
 }
 
-/** Returns `step`, whose rows are [id, ...words], and `restart`, which empties the index. */
-export function createIndexKinds(resource: Searchable) {
+/** Returns the kind of steps: rows are [id, ...words], beside both positions and all ids. */
+export function createStepKind(resource: Searchable): WriteKind<RowSet, boolean> {
   const { table, position } = resource.search;
   const columns = searchedFieldsOf(resource);
-  const isAt = `number = ?1 ->> '$[2].from.number' AND id IS ?1 ->> '$[2].from.id'`;
+  const isAt = `number = ?1 ->> '$[2][0].number' AND id IS ?1 ->> '$[2][0].id'`;
   const ifAt = `EXISTS (SELECT 1 FROM ${position} WHERE ${isAt})`;
-  const move = {
-    ignoresRows: true,
-    sql: `
-      UPDATE ${position} SET number = ?1 ->> '$[2].to.number', id = ?1 ->> '$[2].to.id'
-      WHERE ${isAt} RETURNING number`,
-    rows: `(SELECT json_group_array(json_object('number', number)) FROM ${position} WHERE ${isAt})`,
-  };
-  const kindOf = (
-    statements: Readonly<Record<string, { sql: string; ignoresRows?: boolean }>>,
-  ): WriteKind<IndexStep, boolean> => ({
-    statements: { ...statements, move },
+  const empty = `
+    INSERT INTO ${table} (${table})
+    SELECT 'delete-all' FROM ${position} WHERE ${isAt} AND ?1 ->> '$[2][1].id' = 0`;
+  const remove = `
+    DELETE FROM ${table} WHERE rowid IN (SELECT value FROM json_each(?1, '$[3]')) AND ${ifAt}`;
+  const insert = `
+    WITH ${namedRows('sent', ['_id', ...columns])}
+    INSERT INTO ${table} (rowid, ${columns.join(', ')})
+    SELECT _id, ${columns.join(', ')} FROM sent WHERE ${columns[0]} IS NOT NULL AND ${ifAt}`;
+  const move = `
+    UPDATE ${position} SET number = ?1 ->> '$[2][1].number', id = ?1 ->> '$[2][1].id'
+    WHERE ${isAt} RETURNING number`;
+  const moved = `(
+    SELECT json_group_array(json_object('number', number)) FROM ${position} WHERE ${isAt})`;
+  return {
+    statements: {
+      empty: { sql: empty, ignoresRows: true },
+      remove: { sql: remove, ignoresRows: true },
+      insert: { sql: insert },
+      move: { sql: move, ignoresRows: true, rows: moved },
+    },
     // All writes have the same key, so there is one in each statement.
-    extra: ([write]) => [{ from: write?.from, to: write?.to }, write?.rows.map(([id]) => id)],
-    outcomes: (writes, { move: moved = [] }) => writes.map(() => moved.length === 1),
+    outcomes: (_, { move: rows = [] }) => [rows.length === 1],
     changes: (_, hasMoved) => (hasMoved ? [[table]] : []),
-  });
-  const step = kindOf({
-    remove: {
-      ignoresRows: true,
-      sql: `
-        DELETE FROM ${table}
-        WHERE rowid IN (SELECT value FROM json_each(?1, '$[3]')) AND ${ifAt}`,
-    },
-    insert: {
-      sql: `
-        WITH ${namedRows('sent', ['_id', ...columns])}
-        INSERT INTO ${table} (rowid, ${columns.join(', ')})
-        SELECT _id, ${columns.join(', ')} FROM sent WHERE ${columns[0]} IS NOT NULL AND ${ifAt}`,
-    },
-  });
-  const restart = kindOf({
-    empty: {
-      sql: `INSERT INTO ${table} (${table}) SELECT 'delete-all' FROM ${position} WHERE ${isAt}`,
-    },
-  });
-  return { step, restart };
+  };
 }
