@@ -27,7 +27,7 @@ export function searchedFieldsOf({ search }: Searchable): readonly string[] {
 }
 
 /** The limits of a step; its first record may exceed `bytes`. */
-export const STEP_LIMITS = { records: 256, bytes: 1_048_576, changes: 4_096 };
+export const STEP_LIMITS = { records: 256, bytes: 1_048_576 };
 
 /** How long to analyse records before other events are handled, if one does not take longer. */
 const SLICE_MS = 2;
@@ -81,12 +81,10 @@ function nextSql(resource: Searchable, maxRecords: number, from = 'number, id'):
       FROM (SELECT ${from}, ${LAST_NUMBER} AS last,
               coalesce((SELECT min(number) FROM ${CHANGES}), ${LAST_NUMBER} + 1) AS oldest
             FROM ${search.position})),
-    logged AS MATERIALIZED (
-      SELECT number, type, id FROM ${CHANGES}
-      WHERE number > (SELECT iif(id IS NULL, number, NULL) FROM place)
-      ORDER BY number LIMIT ${STEP_LIMITS.changes}),
     due (position, id) AS MATERIALIZED (
-      SELECT * FROM (SELECT number, id FROM logged WHERE ${isOfTextsSql(resource)}
+      SELECT * FROM (SELECT number, id FROM ${CHANGES}
+                     WHERE number > (SELECT iif(id IS NULL, number, NULL) FROM place)
+                       AND ${isOfTextsSql(resource)}
                      ORDER BY number LIMIT ${maxRecords})
       UNION ALL
       SELECT * FROM (SELECT id, id FROM ${table}
@@ -121,8 +119,7 @@ function workSql(resource: Searchable): string {
     WITH ${nextSql(resource, STEP_LIMITS.records, from)},
     sized AS (
       SELECT position, id, size, sum(size) OVER (ORDER BY position) - size AS before FROM measured)
-    SELECT place.*, taken.*, (SELECT count(*) FROM due) AS due,
-      (SELECT count(*) FROM logged) AS logged, (SELECT max(number) FROM logged) AS logged_to
+    SELECT place.*, taken.*, (SELECT count(*) FROM due) AS due
     FROM place, (
       SELECT count(*) AS taken, max(position) AS taken_to, sum(size) AS size,
         json_group_array(json_array(sized.id, json_array(${texts}))) AS records
@@ -157,20 +154,21 @@ export function createStepReader(resource: Searchable, { read }: Source) {
     const isFull = Number(row.taken) < Number(row.due) || row.due === STEP_LIMITS.records;
     // The log may name a record several times.
     const records = new Map<number, (string | null)[]>(JSON.parse(String(row.records)));
-    const to = positionAfter(row, state, isFull);
+    const to = positionAfter(Number(row.taken_to), state, isFull);
     const step = { rows: await analyse(records), to, extra: [[state, to], [...records.keys()]] };
     return { state, step, size: Number(row.size), isFull };
   };
 }
 
 /** Returns the position after a step; that to id 0 empties the index first. */
-function positionAfter(row: Row, state: IndexState, isFull: boolean): IndexPosition {
-  const { number, id, last, reaches } = state;
-  const taken = Number(row.taken_to);
+function positionAfter(
+  taken: number,
+  { number, id, last, reaches }: IndexState,
+  isFull: boolean,
+): IndexPosition {
   if (!reaches) return { number: last, id: 0 };
   if (id !== null) return { number, id: isFull ? taken : null };
-  const end = row.logged === STEP_LIMITS.changes ? Number(row.logged_to) : last;
-  return { number: isFull ? taken : end, id };
+  return { number: isFull ? taken : last, id };
 }
 
 /** Finds the words of texts; other events are handled between records. */
