@@ -47,10 +47,8 @@ export const INDEX_TIMES = {
   pauseFactor: 49,
 };
 
-/** The time for a byte of a step's size, until it has been measured. */
+/** The time for a byte of a step's size, until a full step has been measured. */
 const ASSUMED_MS_PER_BYTE = 0.000_2;
-/** The weight of earlier measurements, in bytes. */
-const REMEMBERED_BYTES = 262_144;
 
 interface Waiting {
   readonly number: number;
@@ -168,46 +166,32 @@ export class SearchIndex implements CommitObserver {
   async #proceed(): Promise<number | undefined> {
     const writes = this.#writes;
     const started = performance.now();
-    const outcome = await this.#takeStep();
-    if (outcome === 'done') {
+    const ahead = await this.#ahead;
+    this.#ahead = undefined;
+    const { state, step, size, isFull } = ahead?.step ? ahead : await this.#prepare();
+    if (!step) {
+      this.#settleUpTo(state.number);
       this.#isWanted = false;
       return this.#writes > writes ? INDEX_TIMES.delayMs : undefined;
+    }
+    const writing = this.#write(this.#kind, 0, step);
+    // The next step is prepared during the write; it has no effect if this one has none.
+    if (isFull && this.#isUrgent) this.#ahead = this.#prepare(step.to).catch(() => undefined);
+    const hasMoved = await writing;
+    const workedMs = performance.now() - started;
+    if (hasMoved) {
+      this.#backlog = Math.max(0, this.#backlog - size);
+      // Small steps take longer for each byte.
+      if (isFull) this.#msPerByte = workedMs / size;
+      if (step.to.id === null) this.#settleUpTo(step.to.number);
     }
     // The estimate that admitted them was wrong.
     const latest = performance.now() - INDEX_TIMES.maxWaitMs;
     this.#isWanted ||= [...this.#waiting].some(({ since }) => since < latest);
     this.#reject(new IndexBehind(this.#backlogMs), latest);
     // Another process is at work, which may end before the index is up to date.
-    if (outcome === 'lost') return INDEX_TIMES.delayMs;
-    const workedMs = performance.now() - started;
+    if (!hasMoved) return INDEX_TIMES.delayMs;
     return this.#writes > writes ? INDEX_TIMES.pauseFactor * workedMs : 0;
-  }
-
-  /** Resolves with 'done' if nothing was left to do, with 'lost' if another process was first. */
-  async #takeStep(): Promise<'done' | 'moved' | 'lost'> {
-    const started = performance.now();
-    const ahead = this.#ahead && (await this.#ahead);
-    this.#ahead = undefined;
-    const { state, step, size, isFull } = ahead?.step ? ahead : await this.#prepare();
-    if (!step) {
-      this.#settleUpTo(state.number);
-      return 'done';
-    }
-    const writing = this.#write(this.#kind, 0, step);
-    // The next step is prepared during the write; it has no effect if this one has none.
-    if (isFull && this.#isUrgent) this.#ahead = this.#prepare(step.to).catch(() => undefined);
-    if (!(await writing)) return 'lost';
-    this.#learn(size, isFull, performance.now() - started);
-    if (step.to.id === null) this.#settleUpTo(step.to.number);
-    return 'moved';
-  }
-
-  #learn(size: number, isFull: boolean, ms: number): void {
-    this.#backlog = Math.max(0, this.#backlog - size);
-    // Small steps take longer for each byte.
-    if (!isFull) return;
-    const weight = size / (size + REMEMBERED_BYTES);
-    this.#msPerByte += (ms / size - this.#msPerByte) * weight;
   }
 
   #settleUpTo(number: number): void {
