@@ -14,13 +14,11 @@ export function search(core: Core): Feature {
   const { database, write } = core;
   const all = SEARCHABLE.map((each) => [each, new SearchIndex(each, database, write)] as const);
   const indexes = new Map<Resource, SearchIndex>(all);
-  const purges = SEARCHABLE.map((each) => startPurges(each, core));
+  const endPurges = SEARCHABLE.map((each) => startPurges(each, core));
   return {
     inLists: searchInLists(indexes),
     commits: {
       end(commit) {
-        // A purge leaves nothing to index.
-        if (commit.runs.every((run) => purges.some(({ kind }) => kind === run.kind))) return;
         for (const index of indexes.values()) index.end(commit);
       },
     },
@@ -31,7 +29,7 @@ export function search(core: Core): Feature {
       return undefined;
     },
     async close() {
-      await Promise.all(purges.map(({ end }) => end()));
+      await Promise.all(endPurges.map((end) => end()));
       for (const index of indexes.values()) await index.close();
     },
   };

@@ -42,11 +42,11 @@ export function purgeOf({ search: { table } }: Searchable) {
   return { state: { sql: state }, kind };
 }
 
-/** Merges the parts of an index whenever it has removed words; `end` ends this. */
+/** Merges the parts of an index whenever it has removed words; the result ends this. */
 export function startPurges(
   resource: Searchable,
   core: Pick<Core, 'database' | 'write' | 'takeWork'>,
-) {
+): () => Promise<void> {
   const { state, kind } = purgeOf(resource);
 
   async function purge({ isEnding, pause }: Pace): Promise<number> {
@@ -64,5 +64,5 @@ export function startPurges(
     return Math.min(Math.max(totalMs * PURGES.pauseFactor, PURGES.firstPauseMs), PURGES.maxPauseMs);
   }
 
-  return { kind, end: workInBackground('purge', core, PURGES, purge) };
+  return workInBackground('purge', core, PURGES, purge);
 }

@@ -35,7 +35,7 @@ test('purge: a stop during a pause reads nothing', async (t) => {
     reads += 1;
     return [];
   }
-  const { end } = startPurges(resource, {
+  const end = startPurges(resource, {
     database: { ...database, read },
     write: createWriter(database),
   });
@@ -55,7 +55,7 @@ test('purge: only the process that may do it does it', async (t) => {
   const database = await openDatabase(t);
   const read = () => assert.fail('it reads the index');
   const write = createWriter(database);
-  const { end } = startPurges(resource, { database: { ...database, read }, write, takeWork });
+  const end = startPurges(resource, { database: { ...database, read }, write, takeWork });
   await until(() => asked > 2);
   await end();
 });
