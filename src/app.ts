@@ -212,7 +212,7 @@ function problemOf(error: unknown, features: readonly Feature[]): Problem | unde
   if (error instanceof QueueFull) return OVERLOADED;
   if (error instanceof DatabaseUncertain) return unavailable(UNCERTAIN, { cause: error });
   if (error instanceof DatabaseFull)
-    return unavailable('The disk is full: writes are refused, reads go on.', { cause: error });
+    return unavailable('The disk is full: writes are refused, most reads go on.', { cause: error });
   if (!(error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged)) return undefined;
   return unavailable('The database cannot serve this request now.', { cause: error });
 }

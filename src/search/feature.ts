@@ -4,10 +4,8 @@ import { unavailable } from '../http/problem.ts';
 import type { Resource } from '../resources/resource.ts';
 import { searchInLists } from './in-lists.ts';
 import { startPurges } from './purge.ts';
-import { IndexBehind, IndexFull, SearchIndex } from './search-index.ts';
+import { IndexBehind, SearchIndex } from './search-index.ts';
 import { SEARCHABLE } from './steps.ts';
-
-const FULL = 'The disk is full: the search index cannot follow the notes; other reads go on.';
 
 /** The indexes, and the searches in lists, which wait until their index has caught up. */
 export function search(core: Core): Feature {
@@ -23,10 +21,9 @@ export function search(core: Core): Feature {
       },
     },
     toProblem(error) {
-      if (error instanceof IndexBehind)
-        return unavailable('The search index is catching up.', {}, error.retryAfterS);
-      if (error instanceof IndexFull) return unavailable(FULL, { cause: error });
-      return undefined;
+      return error instanceof IndexBehind
+        ? unavailable('The search index is catching up.', {}, error.retryAfterS)
+        : undefined;
     },
     async close() {
       await Promise.all(endPurges.map((end) => end()));

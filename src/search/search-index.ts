@@ -7,7 +7,7 @@
 //    '<------------------- up to date --------------------'
 // The end of the service closes it in each state.
 import { Batcher } from '../storage/batcher.ts';
-import { type Database, DatabaseFull, StorageError } from '../storage/database.ts';
+import { type Database, StorageError } from '../storage/database.ts';
 import type { Commit, CommitObserver, Write } from '../storage/writer.ts';
 import {
   createStepKind,
@@ -30,9 +30,6 @@ export class IndexBehind extends StorageError {
     this.retryAfterS = Math.max(1, Math.min(Math.ceil(ms / 1_000), MAX_RETRY_S));
   }
 }
-
-/** There is no room for what searches need in the index. */
-export class IndexFull extends StorageError {}
 
 /** Estimates of longer times are too rough. */
 const MAX_RETRY_S = 60;
@@ -153,8 +150,7 @@ export class SearchIndex implements CommitObserver {
       while (this.#state === 'working' && (pauseMs === 0 || this.#isUrgent))
         pauseMs = await this.#proceed();
     } catch (error) {
-      const isFull = error instanceof DatabaseFull;
-      this.#reject(isFull ? new IndexFull(error.message, { cause: error }) : error);
+      this.#reject(error);
       pauseMs = INDEX_TIMES.delayMs;
     }
     if (this.#state === 'closed') return this.#reject(new IndexBehind(this.#backlogMs));

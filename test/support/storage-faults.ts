@@ -7,11 +7,7 @@ import type { Service } from './service.ts';
 export const NOTE = { title: 'a', body: 'b' };
 
 /** The detail of an answer if there is no room. */
-export const DISK_FULL = 'The disk is full: writes are refused, reads go on.';
-
-/** The detail of an answer to a search if there is no room for its index. */
-export const INDEX_FULL =
-  'The disk is full: the search index cannot follow the notes; other reads go on.';
+export const DISK_FULL = 'The disk is full: writes are refused, most reads go on.';
 
 /** Asserts that the answer reports an unavailable database, by default without the reason. */
 export function assertUnavailable(

@@ -6,12 +6,7 @@ import sqlite3 from 'sqlite3';
 import { newFile } from '../../support/databases.ts';
 import type { Answer } from '../../support/http.ts';
 import { type Service, startService } from '../../support/service.ts';
-import {
-  assertUnavailable,
-  DISK_FULL,
-  INDEX_FULL,
-  isHealthy,
-} from '../../support/storage-faults.ts';
+import { assertUnavailable, DISK_FULL, isHealthy } from '../../support/storage-faults.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
 interface Cramped {
@@ -70,7 +65,7 @@ async function runOutOfRoom({ service, makeRoom }: Cramped): Promise<void> {
     assert.equal((await service.request('GET', String(headers.location))).text, text);
   }
   assert.equal((await service.request('GET', '/notes')).json.total, kept.length);
-  assertUnavailable(await search(), INDEX_FULL);
+  assertUnavailable(await search(), DISK_FULL);
   // Out of rotation, it could serve no reads.
   assert.equal((await service.request('GET', '/readyz')).status, 200);
   await assertSound(service.file);
