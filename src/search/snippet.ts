@@ -37,22 +37,19 @@ export function* snippetOf(
   const longest = Math.max(...needles.map((needle) => needle.text.length));
   for (const text of [body, title]) {
     const folded = new FoldedText(text);
-    let first = Number.POSITIVE_INFINITY;
+    let from = 0;
+    let first: Span | undefined;
     // Another needle may begin before the first match that is known.
-    for (
-      let known = 0;
-      known < first + longest && foldMore(folded, effort);
-      known = folded.length
-    ) {
-      first = Math.min(first, firstMatch(folded, needles, Math.max(0, known - longest)));
+    const isKnown = () => first && first.start < folded.startOf(folded.length - longest);
+    while (!isKnown() && foldMore(folded, effort)) {
+      [first] = matchesIn(folded, needles, from, 0);
+      if (!first) from = Math.max(0, folded.length - longest);
       yield;
     }
-    if (first === Number.POSITIVE_INFINITY) continue;
-    const span = spanAround(text, folded.startOf(first), maxLength);
+    if (!first) continue;
+    const span = spanAround(text, first.start, maxLength);
     while (folded.startOf(folded.length - longest) < span.end && foldMore(folded, effort)) yield;
-    // A needle begins with the space before its word.
-    const matches = matchesBetween(folded, needles, Math.max(0, first - 1), span.end);
-    return cutOut(text, span, matches);
+    return cutOut(text, span, matchesIn(folded, needles, from, span.end));
   }
   const text = body || title;
   return cutOut(text, spanAround(text, 0, maxLength), []);
@@ -67,18 +64,8 @@ function foldMore(folded: FoldedText, effort: Effort): boolean {
   return true;
 }
 
-/** Returns the position of the first matching character, or Infinity. */
-function firstMatch(folded: FoldedText, needles: readonly Needle[], from: number): number {
-  const text = folded.textFrom(from);
-  const positions = needles.map((needle) => {
-    const position = text.indexOf(needle.text);
-    return position === -1 ? Number.POSITIVE_INFINITY : from + position + leadOf(needle);
-  });
-  return Math.min(...positions);
-}
-
-/** Returns the matches from a position on that begin before `end` in the original. */
-function matchesBetween(
+/** Returns the first match of each needle from a position on, and more up to `end`; sorted. */
+function matchesIn(
   folded: FoldedText,
   needles: readonly Needle[],
   from: number,
@@ -87,27 +74,25 @@ function matchesBetween(
   const text = folded.textFrom(from);
   const matches: Span[] = [];
   for (const needle of needles) {
+    const lead = needle.text.startsWith(' ') ? 1 : 0;
+    let start = -1;
     let position = text.indexOf(needle.text);
-    while (position !== -1) {
-      const start = folded.startOf(from + position + leadOf(needle));
-      if (start >= end) break;
+    while (position !== -1 && start < end) {
+      start = folded.startOf(from + position + lead);
       const wordEnd = position + needle.text.trimEnd().length;
       const space = needle.isPrefix ? text.indexOf(' ', wordEnd) : wordEnd;
       matches.push({ start, end: folded.endOf(from + (space === -1 ? text.length : space)) });
       position = text.indexOf(needle.text, position + 1);
     }
   }
-  return matches;
-}
-
-function leadOf({ text }: Needle): number {
-  return text.startsWith(' ') ? 1 : 0;
+  return matches.sort((one, other) => one.start - other.start);
 }
 
 /** Returns the span of a text, with the matches that begin in it; joins those that overlap. */
-function cutOut(text: string, { start, end }: Span, matches: Span[]): Snippet {
+function cutOut(text: string, { start, end }: Span, matches: readonly Span[]): Snippet {
   const joined: Span[] = [];
-  for (const match of matches.sort((one, other) => one.start - other.start)) {
+  for (const match of matches) {
+    if (match.start < start || match.start >= end) continue;
     const last = joined.at(-1);
     if (last === undefined || match.start >= last.end) joined.push(match);
     else if (match.end > last.end) joined.splice(-1, 1, { ...last, end: match.end });
