@@ -21,7 +21,8 @@ interface Span {
 /** How much text a snippet shows before its first match, in UTF-16 units. */
 const LEAD = 48;
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** What is skipped of that: to the end of a space near its start, or a character. */
+const SKIPPED = /^(?:\S{0,23}\s+|.[\p{M}\u200d]*)/su;
 
 /**
  * Returns up to `maxLength` code points around the first match that `effort` reaches; yields after
@@ -107,19 +108,10 @@ function cutOut(text: string, { start, end }: Span, matches: readonly Span[]): S
 /** Returns the span around a match at `first`; starts after a space if one is near. */
 function spanAround(text: string, first: number, maxLength: number): Span {
   const from = Math.max(0, Math.min(first - LEAD, text.length - maxLength));
-  // Room for the lead, a snippet and the code point after it.
-  const window = text.slice(from, from + LEAD + 2 * (maxLength + 1));
-  const segments = graphemes.segment(window);
-  let start = from;
-  if (from > 0) {
-    const space = window.slice(0, LEAD / 2).search(/\s[^\s\p{M}]/u);
-    const skipped = space === -1 ? (segments.containing(0)?.segment.length ?? 0) : space + 1;
-    start = Math.min(from + skipped, first);
-  }
-  const length = Array.from(window.slice(start - from))
+  const lead = from === 0 ? '' : text.slice(from, first);
+  const start = from + (SKIPPED.exec(lead)?.[0].length ?? 0);
+  const { length } = Array.from(text.slice(start, start + 2 * maxLength))
     .slice(0, maxLength)
-    .join('').length;
-  const last = segments.containing(start + length - from);
-  const end = last && from + last.index > first ? from + last.index : start + length;
-  return { start, end };
+    .join('');
+  return { start, end: start + length };
 }
