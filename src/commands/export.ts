@@ -1,21 +1,12 @@
 // Exports: all records as JSON lines. The command `export` writes them to a file or to the output.
 import type { StorageOptions } from '../open.ts';
-import {
-  countsOf,
-  isOnPage,
-  lastIdsOf,
-  type NumbersByTable,
-  pagesOf,
-  relationsIn,
-  totalOf,
-} from '../pages.ts';
+import { countsOf, isOnPage, lastIdsOf, pagesOf, relationsIn, totalOf } from '../pages.ts';
 import { type Member, memberOf, membersSql } from '../records/text.ts';
 import { columnsOf, keysOf, type Relation, typeOf } from '../relations.ts';
-import { RESOURCES } from '../resources/resources.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { timeSql } from '../time.ts';
 import { endLine, headLine } from './export-format.ts';
-import { createProgress, formatNumber, type ShowText } from './progress.ts';
+import { createProgress, type ShowText } from './progress.ts';
 import { openSnapshot } from './snapshot.ts';
 import { writeWhole } from './whole-file.ts';
 
@@ -33,41 +24,41 @@ export async function exportLines(
     await writeLines(source, output, () => {});
     return undefined;
   }
-  let written = '';
+  let count = 0;
   await writeWhole(file, {
     source: from.db.kind === 'file' ? from.db.name : undefined,
     async write(_path, handle) {
-      written = await writeLines(source, (text) => handle.appendFile(text), show);
+      count = await writeLines(source, (text) => handle.appendFile(text), show);
     },
   });
-  return `exported ${written} to ${file}`;
+  return `exported ${formatRecords(count)} to ${file}`;
 }
 
-async function writeLines(source: Source, write: WriteText, show: ShowText): Promise<string> {
+async function writeLines(source: Source, write: WriteText, show: ShowText): Promise<number> {
   const progress = createProgress(show, 'exported');
-  let counts: NumbersByTable = {};
-  for await (const part of exportTexts(source)) {
-    await write(part.text);
-    counts = part.counts;
-    progress(part.done, totalOf(counts));
+  let count = 0;
+  for await (const { text, done, total } of exportTexts(source)) {
+    await write(text);
+    progress(done, total);
+    count = done;
   }
-  return formatCounts(counts);
+  return count;
 }
 
-/** Yields an export, with the counts of all records and how many the texts have so far. */
+/** Yields an export, with how many of all records the texts have so far. */
 export async function* exportTexts(source: Source) {
   const counts = await countsOf(source);
   const total = totalOf(counts);
   let done = 0;
-  yield { text: headLine({ counts, lastIds: await lastIdsOf(source) }), counts, done };
+  yield { text: headLine({ counts, lastIds: await lastIdsOf(source) }), done, total };
   for (const relation of await relationsIn(source)) {
     for await (const { lines, count } of recordLines(source, relation)) {
       done += count;
-      yield { text: lines, counts, done };
+      yield { text: lines, done, total };
     }
   }
   if (done !== total) throw new DatabaseUnusable('the database is damaged: run check');
-  yield { text: endLine(total), counts, done };
+  yield { text: endLine(total), done, total };
 }
 
 /** Reads a table page by page: one line of JSON for each record, with its type as first member. */
@@ -95,13 +86,7 @@ function withKind(member: Member, kind?: string): Member {
   return kind === 'ids' ? { ...member, sql: `json(${member.sql})` } : member;
 }
 
-/** Formats the counts, as in "1 note, 0 tags"; leaves out tags on notes if there are none. */
-export function formatCounts(counts: NumbersByTable): string {
-  return Object.entries(counts)
-    .filter(([table, count]) => count > 0 || RESOURCES.some((each) => each.table === table))
-    .map(([table, count]) => {
-      const plural = table.replace('_', ' ');
-      return `${formatNumber(count)} ${count === 1 ? plural.replace(/s$/, '') : plural}`;
-    })
-    .join(', ');
+/** Returns "1 record" or "2 records". */
+export function formatRecords(count: number): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? 'record' : 'records'}`;
 }

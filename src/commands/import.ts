@@ -17,7 +17,7 @@ import { type Database, DatabaseUnusable, type Statement } from '../storage/data
 import { CHANGES, LAST_NUMBER, newGeneration } from '../storage/numbers.ts';
 import { IMPORT_MARK, storedSchema } from '../storage/schema/migrations.ts';
 import { queryForUniqueness } from './check.ts';
-import { formatCounts } from './export.ts';
+import { formatRecords } from './export.ts';
 import type { Head } from './export-format.ts';
 import { ExportReader, type FoundRecord } from './export-reader.ts';
 import { INDEXES } from './indexes.ts';
@@ -58,7 +58,7 @@ export async function importLines(
     const head = await reader.readHead();
     await using target = await openStorage('import', to);
     await load(reader, head, target, createProgress(show, 'imported'));
-    return `imported ${formatCounts(head.counts)} from ${source} into ${to.db.name}`;
+    return `imported ${formatRecords(totalOf(head.counts))} from ${source} into ${to.db.name}`;
   } catch (error) {
     const { message } = error as Error;
     throw new DatabaseUnusable(`cannot import ${source}: ${message}`, { cause: error });

@@ -15,11 +15,6 @@ export function createProgress(show: ShowText, label: string, unit = ''): OnProg
     shown = percent;
     const end = done < total ? '' : '\n';
     // Moves to the first column and erases the line.
-    show(`\r\u001b[K${label} ${percent} % of ${formatNumber(total)}${unit}${end}`);
+    show(`\r\u001b[K${label} ${percent} % of ${total.toLocaleString('en-US')}${unit}${end}`);
   };
-}
-
-/** Rounds a number to an integer and formats it with commas between thousands. */
-export function formatNumber(value: number): string {
-  return Math.round(value).toLocaleString('en-US');
 }

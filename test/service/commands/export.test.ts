@@ -4,9 +4,8 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { formatCounts } from '../../../src/commands/export.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
-import { NO_RECORDS, newFile } from '../../support/databases.ts';
+import { newFile } from '../../support/databases.ts';
 import { clusterAddress, temporaryFolder } from '../../support/engine.ts';
 import { filledFile, ODD_TEXTS } from '../../support/filled.ts';
 import {
@@ -22,11 +21,6 @@ import { skipLoudly } from '../../support/skip.ts';
 import { NO_MOUNT, smallDisk } from '../../support/small-disk.ts';
 import { assertSound } from '../../support/stored-data.ts';
 
-/** The counts of 1,100 notes with what {@link filledFile} adds. */
-const FILLED = formatCounts({
-  ...{ ...NO_RECORDS, notes: 1_106, tags: 2, comments: 1, note_tags: 3, deleted_notes: 2 },
-});
-
 const NOTE = { title: 'a', body: 'b' };
 
 const exportTo = (file: string, db: string, parts?: InProcessParts) =>
@@ -41,7 +35,7 @@ test('export: import and another export give the same bytes', async (t) => {
   const service = await startService(t, { db: from });
   const file = newFile(t);
   const out = await runCommand(t, ['export', file, '--db', from]);
-  const stdout = `exported ${FILLED} to ${file}\n`;
+  const stdout = `exported 1,114 records to ${file}\n`;
   assert.deepEqual(out, { status: 0, signal: null, stdout, stderr: '' });
   assert.equal((await service.request('GET', '/health')).status, 200);
   assert.equal(statSync(file).mode, statSync(from).mode);
@@ -56,7 +50,7 @@ test('export: import and another export give the same bytes', async (t) => {
 
   const db = newFile(t);
   const first = await runCommand(t, ['import', file, '--db', db]);
-  const line = `imported ${FILLED} from ${file} into ${db}\n`;
+  const line = `imported 1,114 records from ${file} into ${db}\n`;
   assert.deepEqual([first.status, first.stdout], [0, line]);
   assert.equal(await exported(db), text);
   const { request } = await startService(t, { db });
@@ -80,7 +74,7 @@ test('export: names, trash and versions are the same after an import', async (t)
   const { text } = await from.request('GET', '/export');
   assert.equal(text, await exported(from.file));
   const { line } = await runInProcess(['import', '--db', db], { input: text });
-  assert.match(line ?? '', /^imported 1 note, 2 tags, 0 comments, 1 note name, .* from the input/);
+  assert.match(line ?? '', /^imported \d records from the input into /);
   assert.equal(await exported(db), text);
   const to = await startService(t, { db });
   for (const [method, path] of [

@@ -190,7 +190,7 @@ test('import: once wrong lines are refused, the correct ones succeed', async (t)
   for (const [input] of Object.values(WRONG).slice(-3))
     await assert.rejects(imported(db, input), /^DatabaseUnusable: cannot import the input: /);
   const { line } = await imported(db, WHOLE);
-  assert.equal(line, `imported 2 notes, 0 tags, 1 comment from the input into ${db}`);
+  assert.equal(line, `imported 3 records from the input into ${db}`);
   const head = HEAD.replace('"changes":40', '"changes":40,"comments":2');
   const records = (NOTES + COMMENT).replace(/.+/g, (line) => exportLine(JSON.parse(line)));
   assert.equal(await exported(db), head + records + END);
