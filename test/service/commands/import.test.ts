@@ -69,11 +69,11 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   'another file': ['{"a":1}\n', 'line 1: it is not an export of notes-server'],
   'another version': [
     changed('"version":4', '"version":5'),
-    'line 1: its version is 5; this program reads versions 2 to 4',
+    'line 1: this program reads versions 2 to 4',
   ],
   'a version that is a text': [
-    changed('"version":4', `"version":"${'9'.repeat(5_000)}"`),
-    'line 1: its version is not a number; this program reads versions 2 to 4',
+    changed('"version":4', '"version":"4"'),
+    'line 1: this program reads versions 2 to 4',
   ],
   'wrong counts': [
     changed('"notes":2', '"notes":-2'),
@@ -86,15 +86,15 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   ],
   'a missing line': [
     HEAD + NOTES + END,
-    'line 4: the first line states 3 records, the last line 3, but there are 2',
+    'line 4: the first line states 1 in comments, but there are 0',
   ],
   'a record of another kind': [
     changed('"notes":2,"tags":0', '"notes":1,"tags":1'),
     'line 5: the first line states 1 in notes, but there are 2',
   ],
-  'a last line with a text': [
-    changed('"records":3', `"records":"${'9'.repeat(5_000)}"`),
-    'line 5: the first line states 3 records, the last line no number, but there are 3',
+  'a record of a table without a count': [
+    changed(',"comments":1', ''),
+    'line 5: the first line states 0 in comments, but there are 1',
   ],
   'a line after the end': [
     `${WHOLE}${COMMENT}`,
