@@ -66,12 +66,10 @@ async function run(command: Command): Promise<void> {
   switch (command.kind) {
     case 'help': {
       const { helpText } = await import('./cli/help.ts');
-      process.stdout.write(helpText(command.name));
-      return;
+      return writeOutput(helpText(command.name));
     }
     case 'version':
-      process.stdout.write(`${readVersion()}\n`);
-      return;
+      return writeOutput(`${readVersion()}\n`);
     case 'run': {
       // Restores the default, which the launcher has replaced.
       process.removeAllListeners('SIGHUP');

@@ -124,13 +124,13 @@ test('command: listens on ::1, and its problems link there', async (t) => {
   assert.equal((await request(url, 'GET', new URL(type).pathname)).status, 200);
 });
 
-test('command: closed output streams change no status', async (t) => {
+test('command: closed output streams print no message', async (t) => {
   const [help, mistake] = [startCommand(t, ['--help']), startCommand(t, ['--bogus'])];
   const service = startCommand(t, ['--port', '0']);
   for (const { process } of [help, service]) process.stdout?.destroy();
   mistake.process.stderr?.destroy();
   const { status, stderr } = await help.ended;
-  assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+  assert.deepEqual({ status, stderr }, { status: 1, stderr: '' });
   assert.equal((await mistake.ended).status, 2);
   await service.says('"message":"listening"');
   assert.equal((await stop(service)).status, 0);

@@ -75,7 +75,7 @@ test('key: a line that cannot be written is an error, as for other commands', {
 }, async (t) => {
   const db = newFile(t);
   await (await openDatabase(t, db)).close();
-  for (const args of ['key', `check '${db}'`, `export --db '${db}'`])
+  for (const args of ['key', '--help', '-V', `check '${db}'`, `export --db '${db}'`])
     await assert.rejects(
       promisify(execFile)('sh', ['-c', `'${process.execPath}' '${LAUNCHER}' ${args} > /dev/full`]),
       { code: 1, stderr: /^notes-server: ENOSPC: no space left on device, write\n$/ },
