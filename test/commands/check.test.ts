@@ -128,7 +128,7 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
   ],
   'an index that lacks a record': [
     LOSE_INDEXED_ROW,
-    /^row \d+ missing from index comments_of_note$/,
+    /^wrong # of entries in index comments_of_note$/,
   ],
   'an unfinished import': [
     'CREATE TABLE notes_server_import (begun INTEGER) STRICT',
