@@ -49,7 +49,7 @@ const DB: Flag = {
 const ANY_DB: Flag = { ...DB, value: 'DB', help: 'a SQLite file or a cluster' };
 const REPAIR: Flag = {
   flag: 'repair',
-  help: 'first rebuild counts and search index, mend the trash, while no service runs',
+  help: 'first rebuild counts and search index, while no service runs',
 };
 
 /** The sub-commands, in the order of --help. */

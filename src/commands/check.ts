@@ -9,9 +9,14 @@ import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
 import { SCHEMA_VERSION, type StoredSchema, storedSchema } from '../storage/schema/migrations.ts';
 import { isAtRest, openToInspect } from './existing.ts';
 import { INDEXES } from './indexes.ts';
-import { queriesForKept } from './kept.ts';
 
 const MAX_FAULTS = 25;
+
+/** What each row of a table must belong to, and the query of these notes. */
+const OWNERS: Readonly<Record<string, readonly [label: string, notes: string]>> = {
+  deleted_comments: ['deleted note', 'SELECT id FROM deleted_notes'],
+  note_versions: ['note', 'SELECT id FROM notes UNION SELECT id FROM deleted_notes'],
+};
 
 const GENERATION = 'notes_server_generation';
 const GENERATION_QUERY = `
@@ -183,4 +188,11 @@ function queryForLog(resource: Resource): string {
           GROUP BY id) AS logged
     JOIN ${table} ON ${table}.id = logged.id
     WHERE ${table}.number <> logged.number OR type = '${type}.deleted'`;
+}
+
+/** Returns queries for earlier texts without their note, and for comments in the trash. */
+export function queriesForKept({ table }: Relation): string[] {
+  const [label, owners] = OWNERS[table] ?? [];
+  const line = `format('${table}: record %d is of no ${label}', id)`;
+  return owners ? [`SELECT ${line} FROM ${table} WHERE note_id NOT IN (${owners})`] : [];
 }

@@ -16,12 +16,11 @@ import { RESOURCES } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, newGeneration } from '../storage/numbers.ts';
 import { IMPORT_MARK, storedSchema } from '../storage/schema/migrations.ts';
-import { queryForUniqueness } from './check.ts';
+import { queriesForKept, queryForUniqueness } from './check.ts';
 import { formatRecords } from './export.ts';
 import type { Head } from './export-format.ts';
 import { ExportReader, type FoundRecord } from './export-reader.ts';
 import { INDEXES } from './indexes.ts';
-import { queriesForKept } from './kept.ts';
 import { createProgress, type OnProgress, type ShowText } from './progress.ts';
 
 /** The statements that mark a database. They fail if there is a mark, or any id was assigned. */

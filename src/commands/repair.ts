@@ -8,7 +8,6 @@ import { reasonOf } from '../storage/sqlite/unusable.ts';
 import { blockCountsOf, findFaults, namesMissingIn } from './check.ts';
 import { openAlone } from './existing.ts';
 import { INDEXES } from './indexes.ts';
-import { mendKept } from './kept.ts';
 
 /** Resolves with a line for each part; rejects, and changes nothing, if the file is not usable. */
 export async function repairFile(path: string): Promise<string[]> {
@@ -21,9 +20,9 @@ export async function repairFile(path: string): Promise<string[]> {
     // If anything fails, the end of the connection rolls back.
     await file.read({ sql: 'BEGIN IMMEDIATE' });
     await rebuildIndexes(file);
-    await runAll(file, [...relations.flatMap(rebuildCounters), ...relations.flatMap(mendKept)]);
+    await runAll(file, relations.flatMap(rebuildCounters));
     await file.read({ sql: 'COMMIT' });
-    return ['rebuilt the search index', 'rebuilt the counts', 'mended the trash'];
+    return ['rebuilt the search index', 'rebuilt the counts'];
   } catch (error) {
     throw new DatabaseUnusable(`cannot repair ${path}: ${reasonOf(path, error)}`, { cause: error });
   }
