@@ -161,18 +161,16 @@ async function serveAsMember(options: Options): Promise<void> {
       return (await starting).address;
     },
     reloadKeys: async (keys) => (await starting)?.reloadKeys(keys) ?? 0,
-    close: () => stop(),
   });
   let closed: Promise<void> | undefined;
-  const stop = () => {
+  process.on('SIGTERM', () => {
     // If the start has failed, it has already closed everything.
     closed ??= starting?.then(
       (app) => app.close(),
       () => {},
     );
-    return endWith(log, closed);
-  };
-  process.on('SIGTERM', stop);
+    void endWith(log, closed);
+  });
   // A terminal sends SIGINT to all processes, but only the supervisor handles it. For SIGHUP, the
   // launcher does the same.
   process.on('SIGINT', () => {});

@@ -18,7 +18,7 @@ export async function startSupervisor(...parts: ConstructorParameters<typeof Sup
 /** Connects to the supervisor at the other end of `port`, which may call `functions`. */
 export function joinSupervisor(
   port: Port,
-  functions: Pick<MemberFunctions, 'listen' | 'reloadKeys' | 'close'>,
+  functions: Pick<MemberFunctions, 'listen' | 'reloadKeys'>,
 ) {
   let database: Database | undefined;
   let metrics: (() => Promise<Report>) | undefined;

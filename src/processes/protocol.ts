@@ -37,7 +37,6 @@ export type MemberFunctions = {
   /** Serves with these keys; resolves with the URL, and rejects as the start of an App does. */
   readonly listen: (keys: Entries) => Promise<string>;
   readonly reloadKeys: (keys: Entries) => Promise<number>;
-  readonly close: () => void;
   readonly leaseWanted: () => void;
   readonly ping: () => Promise<void>;
   /** Undefined without metrics. */

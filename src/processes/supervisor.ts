@@ -89,8 +89,7 @@ export class Supervisor {
     const served = new Set(this.#serving);
     const endings = [...this.#members].map(async (member) => {
       const timer = setTimeout(() => member.child.kill('SIGKILL'), CLOSE_MS);
-      await member.ready;
-      member.channel.notify('close');
+      member.child.kill('SIGTERM');
       const status = await member.ended;
       clearTimeout(timer);
       // A process that does not serve yet may die of the signal that stops this one.
