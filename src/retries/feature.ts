@@ -59,15 +59,14 @@ export function requestKeys(resource: Resource): WritePart {
 }
 
 /** Returns what a request to `path` gives to a write by its key, if it has one. */
-export function readKey({ headers, call, parameters }: RecordInput, path?: string) {
+export function readKey({ headers, call }: RecordInput, path?: string) {
   if (headers['idempotency-key'] === undefined) return undefined;
   // Without the base path: a new --base-url must not turn a repetition into a first request.
   const scope = [call.key?.digest ?? '', path, headers['idempotency-key']];
   const key = hash('sha256', JSON.stringify(scope), 'base64url');
-  const content = createHash('sha256').update(call.format).update(call.bytes).digest('base64url');
-  // The same values can be written in several ways.
-  const values = call.query && hash('sha256', JSON.stringify(parameters), 'base64url');
-  return keyGiven(key, content + values);
+  const type = call.query ? `${call.format}?${call.query}\n` : call.format;
+  const content = createHash('sha256').update(type).update(call.bytes).digest('base64url');
+  return keyGiven(key, content);
 }
 
 /** Returns what a request gives to a write by its key and the fingerprint of its content. */
