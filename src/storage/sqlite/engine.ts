@@ -107,12 +107,9 @@ function databaseOf(writer: Connection, readers: readonly Connection[]): LocalDa
     },
 
     transact(_batchId, statements) {
-      return writer.exclusively(async () => {
-        try {
-          return await writer.transact(statements);
-        } finally {
-          revision += 1;
-        }
+      return writer.exclusively(() => {
+        revision += 1;
+        return writer.transact(statements);
       });
     },
 
