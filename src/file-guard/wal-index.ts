@@ -60,12 +60,8 @@ export function openWalIndex(path: string): WalIndex | undefined {
       return isWhole && size > 0 ? size : undefined;
     },
     revision() {
-      try {
-        const read = readSync(file, header, 0, HEADER_BYTES, 0);
-        return read === HEADER_BYTES ? header.toString('latin1') : undefined;
-      } catch {
-        return undefined;
-      }
+      const read = readSync(file, header, 0, HEADER_BYTES, 0);
+      return read === HEADER_BYTES ? header.toString('latin1') : undefined;
     },
     // As `checkpoint` has read it: the guard calls it after each transaction.
     committed: () => start.toString('latin1', 0, HEADER_BYTES),
