@@ -7,7 +7,7 @@ import type { Resource } from '../resources/resource.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
 import { SCHEMA_VERSION, type StoredSchema, storedSchema } from '../storage/schema/migrations.ts';
-import { isAtRest, openToInspect } from './existing.ts';
+import { openToInspect } from './existing.ts';
 import { INDEXES } from './indexes.ts';
 
 const MAX_FAULTS = 25;
@@ -27,13 +27,6 @@ const GENERATION_QUERY = `
 
 /** Resolves with a line for each fault of a database file; rejects if it is not one of ours. */
 export async function checkFile(path: string, { withWords = true } = {}): Promise<string[]> {
-  const wasAtRest = isAtRest(path);
-  const faults = await inspect(path, withWords);
-  // A file at rest is read without locks: check it again if a service has started meanwhile.
-  return wasAtRest && !isAtRest(path) ? inspect(path, withWords) : faults;
-}
-
-async function inspect(path: string, withWords: boolean): Promise<string[]> {
   await using source = await openToInspect(path);
   try {
     const schema = await storedSchema(source.read);
@@ -81,9 +74,9 @@ async function findIndexFaults(source: Source): Promise<string[]> {
   return faults;
 }
 
-/** Returns the error as a fault, because a damaged file has many; but not if it is in use. */
+/** Returns the error as a fault, because a damaged file has many; but not if others use it. */
 function reportError(error: unknown): string[] {
-  if (error instanceof DatabaseUnavailable) throw error;
+  if (error instanceof DatabaseUnavailable || error instanceof DatabaseUnusable) throw error;
   return [(error as Error).message];
 }
 

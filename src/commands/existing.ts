@@ -25,12 +25,21 @@ export function isAtRest(path: string): boolean {
   return !existsSync(companionsOf(path)[0]);
 }
 
-/** Opens a file read-only, even with an unfinished import; at rest without locks or companions. */
-export function openToInspect(path: string, mayBeUnfinished = true): Promise<OpenFile> {
-  const address = `${pathToFileURL(resolve(path))}${isAtRest(path) ? '?immutable=1' : ''}`;
+/** Opens a file read-only. At rest, it has no locks and no companions and must not change. */
+export async function openToInspect(path: string, mayBeUnfinished = true): Promise<OpenFile> {
+  const wasAtRest = isAtRest(path);
+  // Whatever changes or replaces a file gives it another time of its status.
+  const timeOf = () => statSync(path, { bigint: true, throwIfNoEntry: false })?.ctimeNs;
+  const before = timeOf();
+  const address = `${pathToFileURL(resolve(path))}${wasAtRest ? '?immutable=1' : ''}`;
   const flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI;
   const connect = () => openConnection(address, flags);
-  return openExisting(path, connect, READER_PRAGMAS, { mayBeUnfinished });
+  const file = await openExisting(path, connect, READER_PRAGMAS, { mayBeUnfinished });
+  const refuseChanged = () => {
+    if (wasAtRest && (!isAtRest(path) || timeOf() !== before))
+      throw new DatabaseUnusable(`${path} has changed: run the command again`);
+  };
+  return { ...file, read: (statement) => file.read(statement).finally(refuseChanged) };
 }
 
 /** Opens a file that others may use. Without a right to write, it must not change meanwhile. */
@@ -39,7 +48,7 @@ export function openShared(path: string): Promise<OpenFile> {
   const isReadOnly = [path, dirname(companionsOf(path)[0])].some((each) =>
     isProtected(each, constants.W_OK),
   );
-  if (isReadOnly && existsSync(path) && isAtRest(path)) return openUnchanging(path);
+  if (isReadOnly && existsSync(path) && isAtRest(path)) return openToInspect(path, false);
   // With write access, so that it can remove log and index if it is the last to use the file.
   return openExisting(path, () => openConnection(path, sqlite3.OPEN_READWRITE), READER_PRAGMAS);
 }
@@ -96,19 +105,6 @@ async function openExisting(
     await connection?.close().catch(() => {});
     throw unusable(path, error);
   }
-}
-
-async function openUnchanging(path: string): Promise<OpenFile> {
-  // Whatever changes or replaces a file gives it another time of its status.
-  const stateOf = () => `${isAtRest(path)} ${statSync(path, { bigint: true }).ctimeNs}`;
-  const before = stateOf();
-  const file = await openToInspect(path, false);
-  const read: Source['read'] = async (statement) => {
-    const rows = await file.read(statement);
-    if (stateOf() === before) return rows;
-    throw new DatabaseUnusable(`${path} has changed: run the command again`);
-  };
-  return { ...file, read };
 }
 
 /** Locks a file, unless it is damaged, until the result is disposed of. */
