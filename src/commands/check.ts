@@ -18,12 +18,10 @@ const OWNERS: Readonly<Record<string, readonly [label: string, notes: string]>> 
   note_versions: ['note', 'SELECT id FROM notes UNION SELECT id FROM deleted_notes'],
 };
 
-const GENERATION = 'notes_server_generation';
 const GENERATION_QUERY = `
-  SELECT format('${GENERATION}: there must be one generation of 8 hex digits, but there is %s',
-    coalesce(group_concat(generation, ', '), 'none'))
-  FROM ${GENERATION}
-  HAVING count(*) <> 1 OR max(generation) NOT GLOB '${'[0-9a-f]'.repeat(8)}'`;
+  SELECT 'notes_server_generation: there must be one generation of 8 hex digits'
+  WHERE NOT (SELECT count(*) = 1 AND max(generation) GLOB '${'[0-9a-f]'.repeat(8)}'
+    FROM notes_server_generation)`;
 
 /** Resolves with a line for each fault of a database file; rejects if it is not one of ours. */
 export async function checkFile(path: string, { withWords = true } = {}): Promise<string[]> {
