@@ -69,11 +69,11 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
       const { checkFile } = await import('../commands/check.ts');
       const { passwordOf } = await import('../open.ts');
       const { repairFile } = await import('../commands/repair.ts');
-      const repaired = flags.repair === true ? await repairFile(name) : [];
+      if (flags.repair === true) await repairFile(name);
       const faults = await (db.kind === 'cluster'
         ? db.check(await passwordOf(storage))
         : checkFile(name));
-      const lines = [...repaired, ...(faults.length === 0 ? ['ok'] : faults)];
+      const lines = faults.length === 0 ? ['ok'] : faults;
       return { lines: lines.map((line) => `${name}: ${line}`), hasFailed: faults.length > 0 };
     },
   },

@@ -9,8 +9,8 @@ import { blockCountsOf, findFaults, namesMissingIn } from './check.ts';
 import { openAlone } from './existing.ts';
 import { INDEXES } from './indexes.ts';
 
-/** Resolves with a line for each part; rejects, and changes nothing, if the file is not usable. */
-export async function repairFile(path: string): Promise<string[]> {
+/** Repairs a file; rejects, and changes nothing, if it is not usable. */
+export async function repairFile(path: string): Promise<void> {
   await using file = await openAlone(path);
   try {
     const [missing] = namesMissingIn(await storedSchema(file.read));
@@ -22,7 +22,6 @@ export async function repairFile(path: string): Promise<string[]> {
     await rebuildIndexes(file);
     await runAll(file, relations.flatMap(rebuildCounters));
     await file.read({ sql: 'COMMIT' });
-    return ['rebuilt the search index', 'rebuilt the counts'];
   } catch (error) {
     throw new DatabaseUnusable(`cannot repair ${path}: ${reasonOf(path, error)}`, { cause: error });
   }

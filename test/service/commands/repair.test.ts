@@ -92,10 +92,8 @@ test('repair: after another program has moved comments and damaged the index', a
     `UPDATE comments SET note_id = 3; DELETE FROM note_blocks;
      INSERT INTO note_words (rowid, title, body) VALUES (999, 'title', 'cheese')`,
   );
-  const lines = ['rebuilt the search index', 'rebuilt the counts', 'ok'];
-  const stdout = lines.map((line) => `${path}: ${line}\n`).join('');
   const ending = await runCommand(t, ['check', '--repair', path], { coverage: true });
-  assert.deepEqual(ending, { status: 0, signal: null, stdout, stderr: '' });
+  assert.deepEqual(ending, { status: 0, signal: null, stdout: `${path}: ok\n`, stderr: '' });
   assert.deepEqual(await checkFile(path), []);
 
   const { request } = await startService(t, { db: path });
@@ -143,7 +141,7 @@ test('repair: what it cannot mend is reported afterwards, status 1', async (t) =
   );
   const { status, stdout } = await runCommand(t, ['check', path, '--repair']);
   assert.equal(status, 1);
-  assert.match(stdout, /: rebuilt the counts\n.*: note_tags: record 1, 2 has no parent in tags\n$/);
+  assert.match(stdout, /^\S+: note_tags: record 1, 2 has no parent in tags\n$/);
 });
 
 /** What is not repaired, and the reason; a function damages a sound file. */
