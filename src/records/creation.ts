@@ -104,10 +104,8 @@ export function creationWith(
       const sorted = rows.toSorted((one, other) => Number(one.position) - Number(other.position));
       return writes.map((write, index) => outcomeOf(resource, write, sorted[index] as Row));
     },
-    changes(_, created) {
-      if (!created || created.isReplay || created.refusal) return [];
-      return [[resource.table, created.id], ...(created.changes ?? [])];
-    },
+    changes: (_, created) =>
+      !created || created.isReplay || created.refusal ? [] : [[resource.table, created.id]],
   };
 }
 

@@ -7,7 +7,7 @@ import { RESOURCES } from '../resources/resources.ts';
 import type { Row } from '../storage/database.ts';
 import { CHANGE_COLUMNS, LAST_NUMBER, lastIdSql, tagSql } from '../storage/numbers.ts';
 import { NOW, namedRows, SET_TIMES } from '../storage/parameter.ts';
-import type { Change, RowSet, WriteKind } from '../storage/writer.ts';
+import type { RowSet, WriteKind } from '../storage/writer.ts';
 import { satisfiesSql } from './condition.ts';
 import { ownerExistsSql, recordSql, recordText } from './text.ts';
 
@@ -21,8 +21,6 @@ export interface Stored {
 export interface Settled {
   readonly headers?: readonly string[];
   readonly createdIds?: WrittenIds;
-  /** What it changes besides the records. */
-  readonly changes?: readonly Change[];
   /** Whether an earlier request has created the records. */
   readonly isReplay?: boolean;
   /** Why nothing was written. */
