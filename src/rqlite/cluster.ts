@@ -200,14 +200,9 @@ export class Cluster {
 
   /** Ends a silent request: at once, unless its node answers a ping, and so is only slow. */
   async #probe(request: ClientRequest, node: string): Promise<void> {
-    let received: number | undefined;
-    do {
-      received = request.socket?.bytesRead;
-      const pong = await this.#open(node + PING, '').catch(() => undefined);
-      if (pong?.resume()) await delay(CLUSTER_LIMITS.slowMs, undefined, { ref: false });
-      if (request.destroyed) return;
-    } while (request.socket?.bytesRead !== received);
-    giveUp(request);
+    const pong = await this.#open(node + PING, '').catch(() => undefined);
+    if (pong?.resume()) request.socket?.setTimeout(CLUSTER_LIMITS.slowMs, () => giveUp(request));
+    else giveUp(request);
   }
 }
 
