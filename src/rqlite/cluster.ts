@@ -108,8 +108,6 @@ export class Cluster {
     return this.#askLeader(path, JSON.stringify(steps), async (message, node) => {
       const answer = answerIn(await textOf(message, maxBytes), steps.length);
       this.#follow(node);
-      // A proxy may remove the header.
-      this.#isFound = true;
       return { ...answer, node, leadership: this.leadership };
     });
   }
