@@ -167,30 +167,22 @@ class Contract {
       parameters: all
         .filter((each) => !isHeader(each))
         .sort((one, other) => placeOf(one) - placeOf(other))
-        .map((each) => this.#parameterOf(template, each)),
-      headers: all.filter(isHeader).map((each) => this.#headerOf(template, each)),
+        .map((each) => this.#parameterOf(each)),
+      headers: all.filter(isHeader).map((each) => this.#headerOf(each)),
       body: requestBody && this.#bodyOf(template, requestBody as JsonObject, method === 'post'),
     };
   }
 
-  #headerOf(template: string, { name, required, schema }: JsonObject): object {
-    if (required) throw new Error(`the header ${name} of ${template} must not be required`);
+  #headerOf({ name, schema }: JsonObject): object {
     const { description: rule } = schema as JsonObject;
     return { name, rule, validate: this.#validator('first', schema as JsonObject) };
   }
 
-  #parameterOf(template: string, parameter: JsonObject): object {
-    const { name, in: place, required, explode } = parameter;
+  #parameterOf({ name, in: place, explode, ...parameter }: JsonObject): object {
     const declared = parameter.schema as JsonObject;
     const schema = this.#merge(declared);
     const isList = schema.type === 'array';
     const { type } = isList ? this.#merge(schema.items as JsonObject) : schema;
-    // The service parses no other types, reads no other places and requires nothing in a query.
-    const label = `the parameter ${name} of ${template}`;
-    if (type !== 'integer' && type !== 'string')
-      throw new Error(`${label} must be of type integer or string, or an array of these`);
-    if (place !== 'path' && (place !== 'query' || required))
-      throw new Error(`${label} must be in the path, or in the query without "required"`);
     return {
       name,
       in: place,
