@@ -42,7 +42,7 @@ export function formatOf({ headers }: IncomingMessage, accepted: BodyFormats): B
   const { 'content-type': type = 'application/json', 'content-encoding': coding } = headers;
   const { types } = accepted;
   const essence = types.includes(type) ? type : acceptedEssence(type, types);
-  if (!essence) throw unsupported(describe(types, type), types);
+  if (!essence) throw unsupported(describe(types), types);
   if (coding !== undefined && coding.trim().toLowerCase() !== 'identity')
     throw unsupported('The body must be sent without a content-encoding.', types);
   if (isText(essence)) return essence;
@@ -64,14 +64,11 @@ function acceptedEssence(type: string, types: readonly string[]): string | undef
   }
 }
 
-/** Says what is accepted instead of `type`. */
-function describe(types: readonly string[], type: string): string {
-  const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([\w.:-]{1,40})/i.exec(type) ?? [];
-  const coding = /^utf-?8$/i.test(charset) ? 'in UTF-8' : `in UTF-8, not in ${charset}`;
+function describe(types: readonly string[]): string {
   if (types.includes(MERGE_PATCH))
-    return `A patch must be a JSON object ${coding}: send content-type: ${types.join(' or ')}.`;
+    return `A patch must be a JSON object in UTF-8: send content-type: ${types.join(' or ')}.`;
   const json =
-    `The body must be JSON ${types.some(isText) ? 'or a text, ' : ''}${coding}: ` +
+    `The body must be JSON ${types.some(isText) ? 'or a text, ' : ''}in UTF-8: ` +
     'send content-type: application/json ' +
     '(with curl: --json DATA, or -H "content-type: application/json" beside --data).';
   const lines = ` Lines of JSON, one record in each, are ${JSON_LINES}.`;
