@@ -1,9 +1,10 @@
-// The problems of the contract: operations declare their own, and all examples of a type agree. The
-// build checks that each type has its texts and its status.
+// The problems of the contract: each type has its texts and its status, operations declare their
+// own, and all examples of a type agree.
 import assert from 'node:assert/strict';
 import { STATUS_CODES } from 'node:http';
 import { test } from 'node:test';
 import { type ProblemType, problems } from '../../src/contract/generated.js';
+import { PROBLEM_STATUS } from '../../src/http/problem.ts';
 import { at, contract, resolve } from '../support/contract.ts';
 
 const DEFAULT = '/components/responses/ProblemResponse';
@@ -30,6 +31,11 @@ function problemsOf({ content, description }: Response): (readonly [ProblemType,
     return [problem, example.description ?? description];
   });
 }
+
+test('problems: each type has an example with `x-remedy`, and its status', () => {
+  const statuses = Object.fromEntries(problems.map(({ slug, status }) => [slug, status]));
+  assert.deepEqual(statuses, PROBLEM_STATUS);
+});
 
 test('problems: all examples of a type have its title and meaning', () => {
   const responses = Object.values(contract.components.responses as Record<string, Response>);
