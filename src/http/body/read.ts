@@ -113,38 +113,27 @@ function planFor(exchange: Exchange, { accepts, method }: Route): Plan {
 }
 
 /** Resolves with a body. Calls `onReceived`, which may throw, with the number of bytes so far. */
-function receiveBody(
+async function receiveBody(
   message: IncomingMessage,
   limitBytes: number,
   onReceived: (bytes: number) => void,
 ): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const joined: Buffer[] = [];
-    const chunks: Buffer[] = [];
-    let received = 0;
-
-    function onData(chunk: Buffer): void {
+  const joined: Buffer[] = [];
+  const chunks: Buffer[] = [];
+  let received = 0;
+  try {
+    // A message that is destroyed takes its connection along, without an answer.
+    for await (const chunk of message.iterator({ destroyOnReturn: false })) {
       received += chunk.length;
       chunks.push(chunk);
       if (chunks.length === MAX_CHUNKS) joined.push(Buffer.concat(chunks.splice(0)));
-      try {
-        if (received > limitBytes) throw tooLarge(limitBytes);
-        onReceived(received);
-      } catch (error) {
-        end(error);
-      }
+      if (received > limitBytes) throw tooLarge(limitBytes);
+      onReceived(received);
     }
-    function end(error?: unknown): void {
-      message.off('data', onData).off('end', end).off('close', onClose).off('error', onClose);
-      if (error) reject(error);
-      else resolve(Buffer.concat([...joined, ...chunks], received));
-    }
-    const onClose = () => end(new ClientGone());
-
-    // If the client disconnected before this call, the message emits no further event.
-    if (message.destroyed) onClose();
-    else message.on('data', onData).on('end', end).on('close', onClose).on('error', onClose);
-  });
+  } catch (error) {
+    throw error instanceof Problem ? error : new ClientGone();
+  }
+  return Buffer.concat([...joined, ...chunks], received);
 }
 
 function isLarge(bytes: number): boolean {
