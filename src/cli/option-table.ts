@@ -126,7 +126,7 @@ export const OPTIONS = {
     flag: 'db-password-file',
     value: 'FILE',
     help: "holds the password of a cluster's user",
-    parse: (text: string) => text,
+    parse: values.parseText,
   },
   historyDays: {
     flag: 'history-days',

@@ -96,10 +96,8 @@ export function passwordIn(
   file: string | undefined,
 ): string | undefined {
   const password = readVariable(environment, 'NOTES_DB_PASSWORD');
-  if (file !== undefined && (file === '' || password))
-    throw new UsageError(
-      '--db-password-file must not be empty, nor be given together with NOTES_DB_PASSWORD',
-    );
+  if (file !== undefined && password)
+    throw new UsageError('NOTES_DB_PASSWORD replaces --db-password-file: give one or the other');
   return password || undefined;
 }
 
