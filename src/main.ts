@@ -34,10 +34,8 @@ export async function main(): Promise<void> {
     process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAILURE;
     // The reader of standard output has closed it.
     if (code === 'EPIPE') return;
-    // Node explains this code only if the service has one process.
-    const known = message.replace('bind EADDRINUSE', 'address already in use');
-    const hint = code === 'EADDRINUSE' && /:\d+$/.test(known) ? ': choose another --port' : '';
-    const line = escapeControls(`${known}${hint}`.replace(/\s*[\r\n]\s*/g, ' '));
+    const hint = code === 'EADDRINUSE' && /:\d+$/.test(message) ? ': choose another --port' : '';
+    const line = escapeControls(`${message}${hint}`.replace(/\s*[\r\n]\s*/g, ' '));
     // Clear the line of progress first.
     const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
     process.stderr.write(`${clear}notes-server: ${line}${isUsage ? ' (see --help)' : ''}\n`);

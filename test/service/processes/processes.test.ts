@@ -34,7 +34,11 @@ test('processes: a failed start is reported once, and nothing remains', async (t
   t.after(() => taken.close());
   const { port } = taken.address() as { port: number };
   const args = ['--processes', '2', '--port', String(port)];
-  assertRefused(await runCommand(t, args, { coverage: true }), 1, /already in use/);
+  assertRefused(
+    await runCommand(t, args, { coverage: true }),
+    1,
+    /EADDRINUSE .*: choose another --port/,
+  );
 });
 
 test('processes: share the ids, and see all writes at once', async () => {
