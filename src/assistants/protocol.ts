@@ -135,9 +135,7 @@ function checkVersion({ headers }: Call, method: string, params: Members): boole
   const sent = headers['mcp-protocol-version'] as string | undefined;
   const { _meta: meta = {} } = params as { readonly _meta?: Members };
   const version = meta?.[`${META}protocolVersion`];
-  // A header may name a later revision, too.
-  const isNew = sent !== undefined && /^\d{4}-\d\d-\d\d$/.test(sent) && sent >= MODERN;
-  const isModern = version !== undefined || isNew;
+  const isModern = version !== undefined || sent === MODERN;
   if (isModern) {
     if (typeof version !== 'string' || !isObject(meta[`${META}clientCapabilities`]))
       throw new RpcError(400, -32_602, META_RULE);
