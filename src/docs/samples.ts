@@ -13,13 +13,11 @@ export const SAMPLES = { curl: writeCurl, JavaScript: writeJavaScript, Python: w
 
 function writeCurl({ method, url, headers, body }: SampleRequest): string {
   const isImplied = method === (body === undefined ? 'GET' : 'POST');
-  // After -d, @ would begin the name of a file.
-  const flag = body?.startsWith('@') ? '--data-raw' : '-d';
   const options = [
     ...(headers.accept === 'text/event-stream' ? ['-N'] : []),
     ...(isImplied ? [] : [`-X ${method}`]),
     ...Object.entries(headers).map(([name, value]) => `-H ${shellText(`${name}: ${value}`)}`),
-    ...(body === undefined ? [] : [`${flag} ${shellText(body)}`]),
+    ...(body === undefined ? [] : [`--data-raw ${shellText(body)}`]),
   ];
   return `curl ${[...options, `'${url}'`].join(' \\\n  ')}`;
 }

@@ -160,11 +160,12 @@ test('docs page: a patch is sent under its condition', { skip }, async (t) => {
   await block.getByPlaceholder('if-match').fill(etag);
   await block.locator('textarea').fill('{"name":"b"}');
   await block.locator('.samples summary').click();
-  const options = `-H 'content-type: application/merge-patch+json' \\\n  -H 'if-match: ${etag}'`;
-  assert.equal(
-    await block.locator('.samples code').textContent(),
-    `curl -X PATCH \\\n  ${options} \\\n  -d '{"name":"b"}' \\\n  '${service.url}/tags/${id}'`,
-  );
+  const options = [
+    ...['-X PATCH', `-H 'content-type: application/merge-patch+json'`, `-H 'if-match: ${etag}'`],
+    ...[`--data-raw '{"name":"b"}'`, `'${service.url}/tags/${id}'`],
+  ];
+  const sample = await block.locator('.samples code').textContent();
+  assert.equal(sample, `curl ${options.join(' \\\n  ')}`);
   const { status, text } = await execute(block);
   assert.deepEqual([status, JSON.parse(text ?? '')], ['200', { id, name: 'b' }]);
   assert.deepEqual(faults, []);
