@@ -10,12 +10,8 @@ const TEXT = ['content-type', 'text/plain; charset=utf-8'];
 const NO_STORE = ['cache-control', 'no-store'];
 const RETRY_SOON = [...NO_STORE, 'retry-after', '1'];
 
-interface Checked extends Pick<Core, 'isStopping'> {
-  readonly database: Pick<Core['database'], 'ping'>;
-}
-
 /** The health checks; all but /livez fail with the database or a stop. */
-export function health({ database, isStopping }: Checked) {
+export function health({ database, isStopping }: Pick<Core, 'database' | 'isStopping'>) {
   let running: Promise<boolean> | undefined;
 
   function ping(): Promise<boolean> {
