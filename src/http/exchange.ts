@@ -23,7 +23,6 @@ export class Exchange implements Call {
   readonly response: ServerResponse;
   readonly headers: IncomingHttpHeaders;
   readonly method: string | undefined;
-  readonly url: string | undefined;
   readonly requestId: string;
   readonly arrivedMs = performance.now();
   readonly awaitsContinue: boolean;
@@ -53,7 +52,6 @@ export class Exchange implements Call {
     this.response = response;
     this.headers = message.headers;
     this.method = message.method;
-    this.url = message.url;
     this.requestId = requestId;
     this.awaitsContinue = awaitsContinue;
     this.#replies = replies;

@@ -12,8 +12,6 @@ export interface Call {
   readonly query: string;
   /** HEAD for the handler of GET. */
   readonly method: string | undefined;
-  /** The request target. */
-  readonly url: string | undefined;
   readonly format: BodyFormat;
   readonly bytes: Buffer;
   /** The JSON value of the body, of its lines as an array, or a text; undefined without a body. */

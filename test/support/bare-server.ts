@@ -26,7 +26,6 @@ export const EMPTY_CALL: Call = {
   pathValues: [],
   query: '',
   method: 'GET',
-  url: '/',
   body: undefined,
   format: 'json',
   bytes: Buffer.alloc(0),
