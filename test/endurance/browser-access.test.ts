@@ -282,7 +282,7 @@ test('docs page: without a script it says what the service is', { skip }, async 
   assert.equal(await page.locator('.copy').isVisible(), false);
   assert.ok(await page.locator('noscript p', { hasText: 'requires JavaScript' }).isVisible());
   assert.equal(await page.getByText('Loading').count(), 0);
-  await page.getByRole('link', { name: 'Problems', exact: true }).click();
+  await page.locator('.bar').getByRole('link', { name: 'Problems' }).click();
   await page.getByRole('link', { name: 'not-found', exact: true }).click();
   assert.ok(await page.getByRole('heading', { name: 'What to do' }).isVisible());
   assert.deepEqual(faults, []);
