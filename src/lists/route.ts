@@ -127,13 +127,11 @@ class Lists {
       ? ['', '\n', items.length > 0 ? '\n' : '']
       : ['{"items":[', ',', `],"limit":${limit},${position}"total":${total}}`];
     const records = await recordsOf(items, parts, input);
-    if (typeof items === 'string') {
-      const texts = records.map((pieces) => pieces.join(''));
-      return { tag, text: start + texts.join(separator) + end, link };
-    }
-    const pieces = records.flatMap((each, index) => [index === 0 ? start : separator, ...each]);
+    const separated = records.flatMap((each, index) => (index > 0 ? [separator, ...each] : each));
+    const pieces = [start, ...separated, end];
+    if (typeof items === 'string') return { tag, text: pieces.join(''), link };
     const large = {
-      parts: [...pieces, end].map((each) => (typeof each === 'string' ? Buffer.from(each) : each)),
+      parts: pieces.map((each) => (typeof each === 'string' ? Buffer.from(each) : each)),
       onSent: () => items.forEach(discard),
     };
     return { tag, text: undefined, large, link };
