@@ -60,6 +60,8 @@ export class Pages {
   readonly #slow: SlowReads;
   readonly #quick: Batcher<Item, Page | undefined>;
   readonly #large: Batcher<Item, Page | undefined>;
+  /** Until the size of the records is known, each page is read alone. */
+  readonly #limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
   readonly #statements = new Map<string, string>();
 
   /** `slow` runs the pages whose time grows with the data. */
@@ -74,17 +76,16 @@ export class Pages {
     this.#database = database;
     this.#memory = memory;
     this.#slow = slow;
-    const size = ({ request }: Item) => request.limit;
-    // Until the size of the records is known, each page is read alone.
-    const limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
-    const run = (items: readonly Item[]) => this.#readBatch(items, limits);
-    this.#quick = new Batcher({ run, size, meter, limits, concurrency: CONCURRENT_BATCHES });
-    // One at a time, so that the other connection is left to small pages.
-    this.#large = new Batcher({
-      run: (items) => this.#readBatch(items),
+    const run = (items: readonly Item[]) => this.#readBatch(items);
+    this.#quick = new Batcher({
+      run,
       meter,
-      limits: { ...BATCH_LIMITS, batchItems: 1 },
+      size: ({ request }) => request.limit,
+      limits: this.#limits,
+      concurrency: CONCURRENT_BATCHES,
     });
+    // One at a time, so that the other connection is left to small pages.
+    this.#large = new Batcher({ run, meter, limits: { ...BATCH_LIMITS, batchItems: 1 } });
   }
 
   /** Undefined without the owner. Rejects as an index does that cannot catch up in time. */
@@ -118,11 +119,8 @@ export class Pages {
     return !order.key || filters.some((each) => this.parts.filters[each]?.isSlow?.(order) ?? true);
   }
 
-  /** Resolves with the pages; sets `limits.batchSize` by the size of their records. */
-  async #readBatch(
-    items: readonly Item[],
-    limits?: { batchSize: number },
-  ): Promise<(Page | undefined)[]> {
+  /** Resolves with the pages; limits the next batch by the size of their records. */
+  async #readBatch(items: readonly Item[]): Promise<(Page | undefined)[]> {
     const groups = new Map<string, Item[]>();
     for (const item of items)
       try {
@@ -135,7 +133,7 @@ export class Pages {
     const longest = Math.max(...(await Promise.all(lengths)));
     const { records, characters } = PAGE_BATCH_LIMITS;
     // Pages without records say nothing about their size.
-    if (limits && longest > 0) limits.batchSize = Math.min(records, characters / longest);
+    if (longest > 0) this.#limits.batchSize = Math.min(records, characters / longest);
     return items.map(({ page }) => page);
   }
 
