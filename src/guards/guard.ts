@@ -28,7 +28,7 @@ const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems', '.well-know
 /** The path of one segment where other sites may not even read, and tools check the access. */
 const ASSISTANTS = 'mcp';
 
-/** The methods for which other sites and keys that may only read suffice. */
+/** The methods that other sites and keys with `access=read` may use. */
 const READ_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const NO_KEY =
