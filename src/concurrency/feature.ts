@@ -33,7 +33,6 @@ export function demonstrations(maxThreads: number): Feature {
       notes_threads_standby: () => threads.counts().idle,
       notes_demonstrations_waiting: () => threads.counts().waiting,
     },
-    stop: () => threads.shutDown(),
     close: () => threads.close(),
   };
 }

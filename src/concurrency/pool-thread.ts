@@ -1,4 +1,5 @@
 // The main thread's handle of one thread of the pool.
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { Semaphore } from './sync.ts';
 import { CALLS, type Job } from './thread.ts';
@@ -35,8 +36,9 @@ export class PoolThread {
   }
 
   /** Ends a thread that is idle. */
-  dismiss(): void {
+  async dismiss(): Promise<void> {
     this.#calls.release();
+    await once(this.#worker, 'exit');
   }
 
   /** Rejects the job with `fault`. */

@@ -30,8 +30,6 @@ export const POOL_LIMITS = {
   growMs: 50,
 };
 
-const SHUT_DOWN = 'The service is shutting down.';
-
 interface Waiter {
   readonly size: number;
   /** Whether threads are started for it although others are leased. */
@@ -43,14 +41,13 @@ interface Waiter {
 /** A pool of threads; it is empty at first. */
 export class ThreadPool {
   readonly #tasks: URL;
-  readonly #maxThreads: number;
+  #maxThreads: number;
   readonly #alive = new Set<PoolThread>();
   readonly #starting = new Set<PoolThread>();
   readonly #idle = new Set<PoolThread>();
   readonly #queue = new Set<Waiter>();
   #idleTimer: NodeJS.Timeout | undefined;
   #growTimer: NodeJS.Timeout | undefined;
-  #isShutDown = false;
 
   /** The threads load the module `tasks`, which calls `runThread`; at most `maxThreads` live. */
   constructor(tasks: URL, maxThreads: number) {
@@ -88,26 +85,18 @@ export class ThreadPool {
     return { alive: this.#alive.size, idle: this.#idle.size, waiting: this.#queue.size };
   }
 
-  /** Rejects waiting and new requests, and ends the idle threads. Running requests continue. */
-  shutDown(): void {
-    this.#isShutDown = true;
-    clearTimeout(this.#idleTimer);
-    const refused = [...this.#queue];
-    this.#queue.clear();
-    this.#distribute();
-    for (const { refuse } of refused) refuse(new NoThreads(SHUT_DOWN));
-    this.#endIdle();
-  }
-
-  /** Shuts down and aborts running requests. Resolves when all threads have ended. */
+  /** Ends all threads, and starts no others. Resolves when they have ended. */
   async close(): Promise<void> {
-    this.shutDown();
-    await Promise.all([...this.#alive].map((thread) => thread.terminate()));
+    this.#maxThreads = 0;
+    clearTimeout(this.#idleTimer);
+    const ends = [...this.#alive].map((thread) =>
+      this.#idle.has(thread) ? thread.dismiss() : thread.terminate(),
+    );
+    await Promise.all(ends);
   }
 
   /** Resolves in the order of the calls. */
   async #lease(size: number, signal: AbortSignal | undefined): Promise<readonly PoolThread[]> {
-    if (this.#isShutDown) throw new NoThreads(SHUT_DOWN);
     if (this.#queue.size >= POOL_LIMITS.queue)
       throw new NoThreads('Too many demonstrations wait for threads.');
     const late = () => new NoThreads('No threads became free in time.');
@@ -181,8 +170,7 @@ export class ThreadPool {
     for (const thread of threads) this.#idle.add(thread);
     this.#distribute();
     clearTimeout(this.#idleTimer);
-    if (this.#isShutDown) this.#endIdle();
-    else this.#idleTimer = setTimeout(() => this.#endIdle(), POOL_LIMITS.idleMs).unref();
+    this.#idleTimer = setTimeout(() => this.#endIdle(), POOL_LIMITS.idleMs).unref();
   }
 
   #endIdle(): void {

@@ -1,5 +1,4 @@
-// How requests and the pool end early: in each state a request is aborted, and the pool shut down
-// and closed.
+// How requests and the pool end early: in each state a request is aborted, and the pool closed.
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { type TestContext, test } from 'node:test';
@@ -21,23 +20,17 @@ import {
 const GONE = new Error('the client has gone');
 const LIMITS = { maxThreads: 2, growMs: 50 };
 
-/** How a request ends. */
-type End = 'served' | 'aborted' | 'refused' | 'killed';
-
 /** A state of a request, beside another request, whose thread works. */
 interface State {
   readonly name: string;
   /** How many threads are idle after it was aborted. */
   readonly idle: 0 | 1;
   /** Makes a request and brings it into the state. */
-  readonly arrange: (pool: WatchedPool, signal: AbortSignal, clock: Clock) => Promise<Request>;
-  /** How the request ends when the pool shuts down and is closed. */
-  readonly ends: { readonly shutDown?: End; readonly close: End };
-}
-
-interface Request {
-  readonly answer: Promise<unknown>;
-  readonly finish?: () => void;
+  readonly arrange: (
+    pool: WatchedPool,
+    signal: AbortSignal,
+    clock: Clock,
+  ) => Promise<{ readonly answer: Promise<unknown> }>;
 }
 
 const STATES: readonly State[] = [
@@ -49,13 +42,11 @@ const STATES: readonly State[] = [
       clock.tick(LIMITS.growMs);
       return request;
     },
-    ends: { shutDown: 'refused', close: 'refused' },
   },
   {
     name: 'it waits for threads',
     idle: 0,
     arrange: async (pool, signal) => enqueue(pool, LIMITS.maxThreads, signal),
-    ends: { shutDown: 'refused', close: 'refused' },
   },
   {
     name: 'it is at work',
@@ -66,7 +57,6 @@ const STATES: readonly State[] = [
       await until(() => request.gate.arrived() === 1);
       return request;
     },
-    ends: { shutDown: 'served', close: 'killed' },
   },
   {
     name: 'it runs for ever',
@@ -79,16 +69,11 @@ const STATES: readonly State[] = [
       await until(() => pool.counts().alive === 2 && pool.counts().waiting === 0);
       return { answer };
     },
-    ends: { close: 'killed' },
   },
 ];
 
-async function assertEnds({ answer, finish }: Request, end: End, signal: AbortSignal) {
-  if (end === 'served') finish?.();
-  if (end === 'served') await answer;
-  if (end === 'aborted') await assert.rejects(answer, (error) => error === GONE);
-  if (end === 'refused') await assertUnavailable(answer, /shutting down/);
-  if (end === 'killed') await assert.rejects(answer, /ended before its job did/);
+async function assertAborted(answer: Promise<unknown>, signal: AbortSignal) {
+  await assert.rejects(answer, (error) => error === GONE);
   assert.equal(getEventListeners(signal, 'abort').length, 0);
 }
 
@@ -102,12 +87,10 @@ async function arrange(t: TestContext, state: State) {
 }
 
 for (const state of STATES) {
-  const { shutDown, close } = state.ends;
-
   test(`threads: a request is aborted while ${state.name}`, async (t) => {
     const { clock, pool, other, controller, request } = await arrange(t, state);
     controller.abort(GONE);
-    await assertEnds(request, 'aborted', controller.signal);
+    await assertAborted(request.answer, controller.signal);
     // Only a thread whose lease has ended early ends.
     const left = { alive: 1 + state.idle, idle: state.idle, waiting: 0 };
     await until(() => isDeepStrictEqual(pool.counts(), left));
@@ -116,24 +99,11 @@ for (const state of STATES) {
     assert.equal((await other.finish()).length, 1);
   });
 
-  if (shutDown) {
-    test(`threads: shuts down while ${state.name}`, async (t) => {
-      const { clock, pool, other, controller, request } = await arrange(t, state);
-      pool.shutDown();
-      await assertUnavailable(identities(pool, 1), /shutting down/);
-      await assertEnds(request, shutDown, controller.signal);
-      // Threads that were still starting end as soon as they have started.
-      await until(() => pool.counts().alive === 1);
-      assert.equal((await other.finish()).length, 1);
-      await until(() => pool.living.size === 0);
-      assert.deepEqual(clock.pending(), []);
-    });
-  }
-
-  test(`threads: closes while ${state.name}`, async (t) => {
+  test(`threads: closes after a request was aborted while ${state.name}`, async (t) => {
     const { clock, pool, other, controller, request } = await arrange(t, state);
+    controller.abort(GONE);
     const closed = assertCloses(pool, clock);
-    await assertEnds(request, close, controller.signal);
+    await assertAborted(request.answer, controller.signal);
     await assert.rejects(other.answer, /ended before its job did/);
     await closed;
   });
@@ -143,10 +113,12 @@ for (const state of STATES) {
 async function assertCloses(pool: WatchedPool, clock: Clock): Promise<void> {
   await Promise.all([pool.close(), pool.close()]);
   assert.deepEqual([pool.counts(), pool.living.size], [{ alive: 0, idle: 0, waiting: 0 }, 0]);
+  assert.deepEqual(clock.pending(), []);
   const started = pool.started.length;
-  await assertUnavailable(identities(pool, 1), /shutting down/);
-  await nextTurn();
-  assert.deepEqual([pool.started.length, clock.pending()], [started, []]);
+  const late = identities(pool, 1);
+  clock.tick(POOL_LIMITS.queueMs);
+  await assertUnavailable(late, /No threads became free in time/);
+  assert.equal(pool.started.length, started);
 }
 
 test('threads: closes before the first use', async (t) => {
@@ -158,7 +130,7 @@ test('threads: a request that was aborted before starts nothing', async (t) => {
   const clock = stopTime(t);
   const pool = startPool(t);
   const signal = AbortSignal.abort(GONE);
-  await assertEnds({ answer: identities(pool, 2, signal) }, 'aborted', signal);
+  await assertAborted(identities(pool, 2, signal), signal);
   assert.deepEqual(clock.pending(), []);
   clock.tick(1_000);
   await nextTurn();

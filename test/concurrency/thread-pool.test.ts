@@ -107,14 +107,6 @@ describe('threads: a large request waits for both threads', () => {
     await until(() => small.gate.arrived() === 1);
     await small.finish();
   });
-
-  test('threads: after a close nobody gets the idle thread', async (t) => {
-    const { clock, pool, large, small, last } = await arrange(t);
-    const closed = pool.close();
-    for (const { answer } of [large, small, last]) await assertUnavailable(answer, /shutting down/);
-    await closed;
-    assert.deepEqual([pool.started.length, clock.pending()], [2, []]);
-  });
 });
 
 test('leases: a thread serves one request after the other', async (t) => {
