@@ -32,8 +32,6 @@ export const POOL_LIMITS = {
 
 interface Waiter {
   readonly size: number;
-  /** Whether threads are started for it although others are leased. */
-  mayGrow: boolean;
   readonly grant: (threads: readonly PoolThread[]) => void;
   readonly refuse: (error: unknown) => void;
 }
@@ -101,7 +99,7 @@ export class ThreadPool {
       throw new NoThreads('Too many demonstrations wait for threads.');
     const late = () => new NoThreads('No threads became free in time.');
     return waitWithin({ ms: POOL_LIMITS.queueMs, late, signal }, (grant, refuse) => {
-      const waiter: Waiter = { size, mayGrow: false, grant, refuse };
+      const waiter: Waiter = { size, grant, refuse };
       this.#queue.add(waiter);
       this.#distribute();
       // The next request may need fewer threads than this one.
@@ -109,7 +107,7 @@ export class ThreadPool {
     });
   }
 
-  /** Gives idle threads to the waiting requests in order, and starts those that the next lacks. */
+  /** Gives idle threads to the waiting requests in order. */
   #distribute(): void {
     for (const waiter of this.#queue) {
       if (this.#idle.size < waiter.size) break;
@@ -119,25 +117,17 @@ export class ThreadPool {
       this.#queue.delete(waiter);
       waiter.grant(threads);
     }
-    const [next] = this.#queue;
-    if (!next) {
-      clearTimeout(this.#growTimer);
-      this.#growTimer = undefined;
-      return;
-    }
+    if (this.#queue.size === 0) return;
     const leased = this.#alive.size - this.#idle.size - this.#starting.size;
-    if (leased > 0 && !next.mayGrow) {
-      this.#growTimer ??= setTimeout(() => this.#grow(), POOL_LIMITS.growMs).unref();
-      return;
-    }
-    while (this.#idle.size + this.#starting.size < next.size && this.#hasRoom() && this.#start());
+    if (leased === 0) this.#grow();
+    else this.#growTimer ??= setTimeout(() => this.#grow(), POOL_LIMITS.growMs).unref();
   }
 
+  /** Starts threads that the next waiting request lacks. */
   #grow(): void {
     this.#growTimer = undefined;
-    const [next] = this.#queue;
-    if (next) next.mayGrow = true;
-    this.#distribute();
+    const [{ size } = { size: 0 }] = this.#queue;
+    while (this.#idle.size + this.#starting.size < size && this.#hasRoom() && this.#start());
   }
 
   #hasRoom(): boolean {
