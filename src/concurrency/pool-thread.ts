@@ -18,8 +18,6 @@ export class PoolThread {
     this.#worker.on('error', (error) => {
       this.#fault = error;
     });
-    // The result cannot be deserialized.
-    this.#worker.on('messageerror', (error) => this.terminate(error));
     this.#worker.on('exit', () => {
       this.#reject(this.#fault);
       onEnd(this.#fault);
@@ -41,9 +39,8 @@ export class PoolThread {
     await once(this.#worker, 'exit');
   }
 
-  /** Rejects the job with `fault`. */
-  async terminate(fault = this.#fault): Promise<void> {
-    this.#fault = fault;
+  /** Rejects the job. */
+  async terminate(): Promise<void> {
     await this.#worker.terminate();
   }
 }

@@ -56,7 +56,6 @@ const DEEDS = {
     throw new Error('thrown by a thread');
   },
   exit: () => process.exit(3),
-  'return what nobody can read': () => nested(),
   'wait for ever': () => Atomics.wait(sharedCells(1), 0, 0),
   'run for ever'() {
     for (;;);
@@ -80,13 +79,6 @@ function fail({ deed, mates, cells }: Failure, index: number): unknown {
     Atomics.wait(cells, ARRIVED, at);
   }
   return DEEDS[deed]();
-}
-
-/** A thread has a larger stack than the main thread, which cannot read a value as deep as this. */
-function nested(): unknown {
-  let value: unknown = [];
-  for (let depth = 0; depth < 8_000; depth += 1) value = [value];
-  return value;
 }
 
 const works = Object.entries({ identify, wait, reverse, fail });

@@ -30,7 +30,6 @@ async function assertFails(answer: Promise<unknown>, message: RegExp, label: str
 const FAULTS: readonly [Deed, RegExp][] = [
   ['throw', /^thrown by a thread$/],
   ['exit', /ended before its job did/],
-  ['return what nobody can read', /call stack/],
 ];
 
 test('threads: a thread that fails ends its own request only', async (t) => {
