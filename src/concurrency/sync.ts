@@ -50,36 +50,26 @@ export class Mutex extends Primitive {
 }
 
 const PERMITS = 0;
-const SLEEPERS = 1;
-const SEMAPHORE_CELLS = 2;
 
 /** A counting semaphore. Any thread may release a permit. */
 export class Semaphore extends Primitive {
   static cells(permits: number): Int32Array {
-    return sharedCells(SEMAPHORE_CELLS, { [PERMITS]: permits });
+    return sharedCells(1, { [PERMITS]: permits });
   }
 
   acquire(): void {
-    if (this.#tryAcquire()) return;
-    // Before the next check: a release sees this sleeper, or has added its permit by then.
-    Atomics.add(this.cells, SLEEPERS, 1);
-    while (!this.#tryAcquire()) Atomics.wait(this.cells, PERMITS, 0);
-    Atomics.sub(this.cells, SLEEPERS, 1);
+    const cells = this.cells;
+    for (;;) {
+      const permits = Atomics.load(cells, PERMITS);
+      if (permits === 0) Atomics.wait(cells, PERMITS, 0);
+      // The number never becomes negative: n > 0 becomes n - 1.
+      else if (Atomics.compareExchange(cells, PERMITS, permits, permits - 1) === permits) return;
+    }
   }
 
   release(): void {
     Atomics.add(this.cells, PERMITS, 1);
-    if (Atomics.load(this.cells, SLEEPERS) > 0) Atomics.notify(this.cells, PERMITS, 1);
-  }
-
-  /** Takes a permit if there is one. The number never becomes negative: n > 0 becomes n - 1. */
-  #tryAcquire(): boolean {
-    for (;;) {
-      const permits = Atomics.load(this.cells, PERMITS);
-      if (permits === 0) return false;
-      const seen = Atomics.compareExchange(this.cells, PERMITS, permits, permits - 1);
-      if (seen === permits) return true;
-    }
+    Atomics.notify(this.cells, PERMITS, 1);
   }
 }
 
@@ -143,8 +133,8 @@ const HEAD = 0;
 const DEPTH = 1;
 const QUEUE_LOCK = 2;
 const ROOM = 3;
-const FILLED = ROOM + SEMAPHORE_CELLS;
-const SLOTS = FILLED + SEMAPHORE_CELLS;
+const FILLED = 4;
+const SLOTS = 5;
 
 /**
  * A bounded FIFO queue of int32 values, for any number of producers and consumers. One semaphore
@@ -165,7 +155,7 @@ export class BoundedQueue extends Primitive {
   }
 
   static cells(capacity: number): Int32Array {
-    return sharedCells(SLOTS + capacity, { [ROOM + PERMITS]: capacity });
+    return sharedCells(SLOTS + capacity, { [ROOM]: capacity });
   }
 
   /** Adds a value, waiting while the queue is full; returns the number of values in the queue. */

@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { semaphore } from '../../src/concurrency/semaphore.ts';
 import { Semaphore } from '../../src/concurrency/sync.ts';
 import { until } from '../support/until.ts';
+import { sleepersOn } from './test-threads.ts';
 
 const MODULE = new URL('../../src/concurrency/semaphore.js', import.meta.url).href;
 const THREAD = `
@@ -23,8 +24,7 @@ test('semaphore: a task counts only while it has a permit', async (t) => {
   const thread = new Worker(THREAD, { eval: true, workerData: input });
   t.after(() => thread.terminate());
   const ended = once(thread, 'message');
-  // The second cell of a semaphore counts the threads that wait.
-  await until(() => input.permits[1] === 1);
+  await until(() => sleepersOn(input.permits, 0) === 1);
   assert.equal(input.running[0], 0, 'a task counts while it waits');
   held.release();
   const { completed, peak_concurrency } = JSON.parse(answer(await ended));

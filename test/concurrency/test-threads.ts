@@ -13,7 +13,8 @@ import type { Job, Outcome, Tasks, ThreadData } from './test-thread.ts';
 const TEST_THREAD = new URL('test-thread.js', import.meta.url);
 
 setFlagsFromString('--allow-natives-syntax');
-const sleepersOn: (cells: Int32Array, cell: number) => number = runInThisContext(
+/** Returns how many threads sleep on a cell. */
+export const sleepersOn: (cells: Int32Array, cell: number) => number = runInThisContext(
   '(cells, cell) => %AtomicsNumWaitersForTesting(cells, cell)',
 );
 
