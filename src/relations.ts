@@ -97,12 +97,6 @@ export function keysOf(relation: Relation): readonly [string, ...string[]] {
   return [first.column, ...others.map(({ column }) => column)];
 }
 
-/** Returns the records without which a row cannot exist. */
-export function referencesOf(relation: Relation): readonly Reference[] {
-  if ('references' in relation) return relation.references;
-  return 'path' in relation && relation.owner ? [relation.owner] : [];
-}
-
 /** Returns the columns of a row, in order: its keys, its owner or other columns, its fields. */
 export function columnsOf(relation: Relation): readonly string[] {
   if ('path' in relation) return rowColumnsOf(relation);

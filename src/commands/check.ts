@@ -2,7 +2,7 @@
 
 import { BLOCK_BITS } from '../list-extension.ts';
 import { namesCreatedBy, relationsIn, UNFINISHED_IMPORT } from '../pages.ts';
-import { keysOf, RELATIONS, type Relation, referencesOf, typeOf } from '../relations.ts';
+import { RELATIONS, type Relation, typeOf } from '../relations.ts';
 import type { Resource } from '../resources/resource.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
@@ -17,6 +17,11 @@ const OWNERS: Readonly<Record<string, readonly [label: string, notes: string]>> 
   deleted_comments: ['deleted note', 'SELECT id FROM deleted_notes'],
   note_versions: ['note', 'SELECT id FROM notes UNION SELECT id FROM deleted_notes'],
 };
+
+/** Tags on notes have no rowid. */
+const ORPHANS_QUERY = `
+  SELECT format('%s: %s has no parent in %s', "table", ifnull('record ' || rowid, 'a row'), parent)
+  FROM pragma_foreign_key_check`;
 
 const GENERATION_QUERY = `
   SELECT 'notes_server_generation: there must be one generation of 8 hex digits'
@@ -82,7 +87,7 @@ function reportError(error: unknown): string[] {
 export function soundnessQueries(relations: readonly Relation[] = RELATIONS): string[] {
   const resources = relations.filter((each): each is Resource => 'path' in each);
   return [
-    ...relations.flatMap(queriesForReferences),
+    ORPHANS_QUERY,
     ...relations.flatMap(queriesForBlocks),
     GENERATION_QUERY,
     ...resources.flatMap(queriesForSequences),
@@ -90,17 +95,6 @@ export function soundnessQueries(relations: readonly Relation[] = RELATIONS): st
     ...resources.map(queryForLog),
     ...relations.flatMap(queriesForKept),
   ].map((sql) => `${sql} LIMIT ${MAX_FAULTS}`);
-}
-
-function queriesForReferences(relation: Relation): string[] {
-  const { table } = relation;
-  const keys = keysOf(relation);
-  const record = `record ${keys.map(() => '%d').join(', ')}`;
-  return referencesOf(relation).map(
-    ({ resource, column }) => `
-      SELECT format('${table}: ${record} has no parent in ${resource.table}', ${keys.join(', ')})
-      FROM ${table} WHERE ${column} NOT IN (SELECT id FROM ${resource.table})`,
-  );
 }
 
 /** Returns the tables that count rows by block and owner, and whether they have bounds of times. */

@@ -89,7 +89,7 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
   ],
   'a link without its tag': [
     'PRAGMA foreign_keys = OFF; DELETE FROM tags WHERE id = 2',
-    /^note_tags: record 1, 2 has no parent in tags$/,
+    /^note_tags: a row has no parent in tags$/,
   ],
   'a number that was never assigned': [
     "UPDATE sqlite_sequence SET seq = 3_040 WHERE name = 'changes'",

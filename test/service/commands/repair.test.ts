@@ -141,7 +141,7 @@ test('repair: what it cannot mend is reported afterwards, status 1', async (t) =
   );
   const { status, stdout } = await runCommand(t, ['check', path, '--repair']);
   assert.equal(status, 1);
-  assert.match(stdout, /^\S+: note_tags: record 1, 2 has no parent in tags\n$/);
+  assert.match(stdout, /^\S+: note_tags: a row has no parent in tags\n$/);
 });
 
 /** What is not repaired, and the reason; a function damages a sound file. */
