@@ -9,6 +9,8 @@ export const HTTP_LIMITS = {
   keepAliveTimeoutMs: 5_000,
   /** Node closes a connection whose answer makes no progress for one or two such intervals. */
   stalledMs: 60_000,
+  /** How long a client may take for a part of a stream, which may keep a snapshot open. */
+  chunkMs: 60_000,
   /** How often connections are checked for what takes too long. */
   checkIntervalMs: 500,
   connections: 10_000,

@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { nextTick } from 'node:process';
 import { pipeline } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
+import { HTTP_LIMITS } from './limits.ts';
 
 /** Ids by the names of path parameters; of several consecutive ones, the first and the last. */
 export type WrittenIds = Readonly<Record<string, number | readonly [first: number, last: number]>>;
@@ -124,8 +125,10 @@ export async function sendChunks(
       response.write(bytes);
       onSent(bytes.length);
       // Without the second condition, a client could never get past a chunk of this length.
-      if (response.writableNeedDrain && (hasMore || bytes.length > MAX_UNREAD_BYTES))
-        await once(response, 'drain', { signal: closing.signal }).catch(() => {});
+      if (response.writableNeedDrain && (hasMore || bytes.length > MAX_UNREAD_BYTES)) {
+        const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(HTTP_LIMITS.chunkMs)]);
+        await once(response, 'drain', { signal }).catch(() => response.destroy());
+      }
     }
   } catch (error) {
     cutOff(response);

@@ -179,17 +179,22 @@ test('export over HTTP: keys for reading may, and a removed one is cut off', asy
   assert.doesNotMatch(await received, /"type":"end"/);
 });
 
-test('export over HTTP: who reads nothing for a while is cut off', async (t) => {
-  setLimits(t, HTTP_LIMITS, { stalledMs: 50, checkIntervalMs: 10 });
-  const service = await startService(t, { db: await largeFile(t) });
-  const late = await begin(service.url);
-  await until(async () => {
-    const next = await begin(service.url);
-    next.destroy();
-    return next.statusCode === 200;
+for (const [what, limits, reads] of [
+  ['nothing for a while', { stalledMs: 50, checkIntervalMs: 10 }, false],
+  ['too slowly', { chunkMs: 50 }, true],
+] as const)
+  test(`export over HTTP: who reads ${what} is cut off`, async (t) => {
+    setLimits(t, HTTP_LIMITS, limits);
+    const service = await startService(t, { db: await largeFile(t) });
+    const late = await begin(service.url);
+    await until(async () => {
+      if (reads) late.read(1);
+      const next = await begin(service.url);
+      next.destroy();
+      return next.statusCode === 200;
+    });
+    await assert.rejects(rest(late), { code: 'ECONNRESET' });
   });
-  await assert.rejects(rest(late), { code: 'ECONNRESET' });
-});
 
 test('export over HTTP: a stop waits for who reads, and leaves no log', async (t) => {
   setLimits(t, HTTP_LIMITS, { closeMs: 500 });
