@@ -3,7 +3,7 @@ import { isIP, isIPv6 } from 'node:net';
 import type { Sender } from '../http/exchange.ts';
 
 /** Some proxies append a port, and put an IPv6 address in brackets. */
-const WITH_PORT = /^(?:\[(?<bracketed>[^\]]+)\](?::\d+)?|(?<plain>[\d.]+):\d+)$/;
+const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/;
 
 /** Returns the address of a client, with `trustProxy` the last one in `x-forwarded-for`. */
 export function addressOf({ headers, socket }: Sender, trustProxy: boolean): string {
@@ -17,8 +17,8 @@ export function addressOf({ headers, socket }: Sender, trustProxy: boolean): str
 function lastAddress(list: string | string[] | undefined): string | undefined {
   const text = String(list ?? '');
   const last = text.slice(text.lastIndexOf(',') + 1).trim();
-  const { bracketed, plain = bracketed ?? last } = WITH_PORT.exec(last)?.groups ?? {};
-  return isIP(plain) === 0 ? undefined : plain.replace(/%.*/, '');
+  const address = last.replace(WITH_PORT, '$1$2');
+  return isIP(address) === 0 ? undefined : address.replace(/%.*/, '');
 }
 
 /** Returns the IPv4 address or the IPv6 /64 network of a client, as {@link addressOf} finds it. */
