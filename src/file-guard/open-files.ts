@@ -99,8 +99,9 @@ export class WatchedFiles {
     if (this.freshness?.checkpoint() !== checkpoint) return;
     const isSame = known?.size === size && known.start.equals(start);
     const fits = size === expectedSize && usesLog(start);
-    const isCheckpoint = checkpoint !== this.#checkpoint && fits;
-    const isOwn = !known || isSame || (isCheckpoint && !this.#isKnownAsOverwritten);
+    const isKnown = this.#isOverwritten || isRecordedAsForeign(this.#log.file);
+    const isCheckpoint = checkpoint !== this.#checkpoint && fits && !isKnown;
+    const isOwn = !known || isSame || isCheckpoint;
     if (isOwn === this.#isOverwritten) recordOrigin(this.#main.file, isOwn);
     this.#isOverwritten = !isOwn;
     if (!isOwn) return;
@@ -110,12 +111,8 @@ export class WatchedFiles {
 
   #look(): void {
     this.compareContent();
-    this.#isOverwritten = this.#isKnownAsOverwritten;
-  }
-
-  /** Another process may have noticed it, of which this one sees only a checkpoint. */
-  get #isKnownAsOverwritten(): boolean {
-    return this.#isOverwritten || isRecordedAsForeign(this.#log.file);
+    // Another process may have noticed it, of which this one sees only a checkpoint.
+    this.#isOverwritten ||= isRecordedAsForeign(this.#log.file);
   }
 
   /** Call it when SQLite has closed the files; throws DatabaseUnusable if a log was not applied. */
