@@ -99,7 +99,7 @@ const TESTS_WITHOUT_LISTS = [
 
 /** The tests of the core, with those of single records, which look at lists, too. */
 const CORE_TESTS = [
-  ...['http/router', 'http/message', 'contract/record', 'service/http/request-ids'],
+  ...['http/router', 'http/message', 'contract/record'],
   ...['records', 'comments', 'conditions', 'patch', 'ids'].map((name) => `service/records/${name}`),
 ];
 
