@@ -17,6 +17,8 @@ export class Child {
   /** The last report: without a late one, a falling counter would look like a restart. */
   metrics: Report | undefined;
   readonly child: ChildProcess;
+  /** The clients whose places it has taken; they are free when it ends. */
+  readonly places = new Set<string>();
 
   constructor(functions: Omit<SupervisorFunctions, 'ready'>) {
     const worker = cluster.fork();

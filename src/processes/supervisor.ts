@@ -39,8 +39,6 @@ export class Supervisor {
   readonly #members = new Set<Child>();
   readonly #serving = new Set<Child>();
   readonly #limiters = new Map<string, LocalRateLimiter>();
-  /** The process that has taken the place of each client. */
-  readonly #places = new Map<string, Child>();
   readonly #leases = new LeaseQueue<Child>(({ channel }) => channel.notify('leaseWanted'));
   readonly #stop = new AbortController();
   #keys: Keys | undefined;
@@ -109,14 +107,12 @@ export class Supervisor {
       pingAll: () => this.#pingAll(),
       allMetrics: () => this.#collectMetrics(),
       takePlace: (client) => this.#takePlace(client, member),
-      freePlace: (client) => void this.#places.delete(client),
+      freePlace: (client) => void member.places.delete(client),
     });
     void member.ended.then(() => {
       this.#members.delete(member);
       this.#serving.delete(member);
       this.#leases.release(member);
-      for (const [client, holder] of this.#places)
-        if (holder === member) this.#places.delete(client);
       this.#endedMetrics = this.#endedMetrics.then((ended) =>
         this.#combine([ended, member.metrics && this.#reports?.countersOf(member.metrics)]),
       );
@@ -159,10 +155,10 @@ export class Supervisor {
     }
   }
 
-  #takePlace(client: string, member: Child): boolean {
-    if (this.#places.has(client)) return false;
-    this.#places.set(client, member);
-    return true;
+  #takePlace(client: string, { places }: Child): boolean {
+    const isTaken = [...this.#members].some((each) => each.places.has(client));
+    if (!isTaken) places.add(client);
+    return !isTaken;
   }
 
   #limit({ limiter, quota, client, count, take }: LimiterCall): Quota {
