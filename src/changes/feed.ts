@@ -78,7 +78,7 @@ export class ChangeFeed {
 
   /** Begins a round as soon as it may: when something was written, or a key may be over. */
   readonly beginRoundSoon = (): void => {
-    if (this.#nextRound !== undefined) return;
+    if (this.#nextRound !== undefined || this.isClosed) return;
     const leftMs = this.#roundBeganMs + FEED_TIMES.roundMs - performance.now();
     if (leftMs <= 0) this.#beginRound();
     else this.#nextRound = setTimeout(() => this.#beginRound(), leftMs);
@@ -97,7 +97,7 @@ export class ChangeFeed {
     this.round += 1;
     this.#readInRound.clear();
     // All reads of this round see at least this state.
-    this.#seen = this.#database.freshness?.revision() ?? this.#seen;
+    if (!this.isClosed) this.#seen = this.#database.freshness?.revision() ?? this.#seen;
     void this.#wakeAll();
   }
 
