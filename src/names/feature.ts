@@ -2,7 +2,7 @@
 import { endpoint, type Input, type ReadBody } from '../contract/endpoint.ts';
 import type { Core } from '../feature.ts';
 import { type Bases, notFound } from '../http/paths.ts';
-import { Problem } from '../http/problem.ts';
+import { Problem, type ProblemSlug } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import type { RecordFeature } from '../records/feature.ts';
@@ -76,8 +76,7 @@ async function performAt(
     try {
       if (id === undefined) {
         if (!newNote) throw noNote(name);
-        const noMatch = `No note is named ${name}, so if-match cannot hold.`;
-        if (input.headers['if-match']) throw new Problem('precondition-failed', noMatch);
+        if (input.headers['if-match']) throw noNote(name, 'precondition-failed');
         const body = { ...newNote(input), name };
         const reply = await create({ ...input, parameters: {}, body }, path);
         if (!reply.headers?.includes('idempotent-replayed')) return reply;
@@ -97,6 +96,6 @@ async function performAt(
   }
 }
 
-function noNote(name: string): Problem {
-  return new Problem('not-found', `No note is named ${name}.`);
+function noNote(name: string, slug: ProblemSlug = 'not-found'): Problem {
+  return new Problem(slug, `No note is named ${name}.`);
 }
