@@ -24,12 +24,10 @@ interface Exported {
   };
 }
 
-/** The clients to which this process sends an export, and when it has ended. */
-type Readers = Map<string, Promise<void>>;
-
 /** The export of the database of this process at /export. */
 export function exported(source: Exported): Feature {
-  const readers: Readers = new Map();
+  /** The clients to which this process sends an export, and when it has ended. */
+  const readers = new Map<string, Promise<void>>();
 
   async function answer({ call }: Input<unknown, unknown>): Promise<Reply> {
     const stream = read(source, readers, call);
@@ -53,7 +51,7 @@ export function exported(source: Exported): Feature {
 /** Yields nothing when the snapshot is open, and then the export. Throws 503 without a place. */
 async function* read(
   { options, database, places }: Exported,
-  readers: Readers,
+  readers: Map<string, Promise<void>>,
   call: Call,
 ): AsyncGenerator<Chunk> {
   const client = call.clientId();

@@ -12,16 +12,13 @@ const LINE_ENDS = /^(?:\r\n|\r|\n){1,2}/;
 /** The rest of the first line that is not blank, after `#` and white space, up to the bound. */
 const FIRST_LINE = new RegExp(`[^#\\s][^\\r\\n]{0,${MAX_TITLE_LENGTH - 1}}`, 'u');
 
-/** The title of a text that says nothing: only the body of a blank one shall violate a bound. */
-const NO_TITLE = '-';
-
 /** Returns the note that a text stands for; `title` is one that the request names. */
 export function noteIn(text: string, title?: string): { title: string; body: string } {
   if (title !== undefined) return { title, body: text };
   const end = text.search(/[\r\n]|$/);
   const heading = HEADING.test(text) ? text.slice(1, end).trim() : '';
-  if (heading === '')
-    return { title: FIRST_LINE.exec(text)?.[0].trimEnd() ?? NO_TITLE, body: text };
+  // Of a blank text, only the body shall violate a bound.
+  if (heading === '') return { title: FIRST_LINE.exec(text)?.[0].trimEnd() ?? '-', body: text };
   const rest = text.slice(end).replace(LINE_ENDS, '');
   // A note needs a body.
   return { title: heading, body: /\S/.test(rest) ? rest : text };
