@@ -9,8 +9,8 @@ export interface PathItem {
 }
 
 class Node {
-  readonly fixed = new Map<string, Node>();
-  parameter: Node | undefined;
+  /** By their segments; that of a parameter is at `undefined`. */
+  readonly children = new Map<string | undefined, Node>();
   pathItem: PathItem | undefined;
 }
 
@@ -34,8 +34,8 @@ export class Router {
     const values: string[] = [];
     let node = this.#root;
     for (const segment of segments) {
-      const fixed = node.fixed.get(segment);
-      const next = fixed ?? (segment === '' ? undefined : node.parameter);
+      const fixed = node.children.get(segment);
+      const next = fixed ?? (segment === '' ? undefined : node.children.get(undefined));
       if (!next) return undefined;
       if (!fixed) values.push(segment);
       node = next;
@@ -45,11 +45,8 @@ export class Router {
 }
 
 function childOf(node: Node, segment: string): Node {
-  if (segment.startsWith('{')) {
-    node.parameter ??= new Node();
-    return node.parameter;
-  }
-  const child = node.fixed.get(segment) ?? new Node();
-  node.fixed.set(segment, child);
+  const key = segment.startsWith('{') ? undefined : segment;
+  const child = node.children.get(key) ?? new Node();
+  node.children.set(key, child);
   return child;
 }
