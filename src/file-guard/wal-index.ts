@@ -60,8 +60,12 @@ export function openWalIndex(path: string): WalIndex | undefined {
       return isWhole && size > 0 ? size : undefined;
     },
     revision() {
-      const read = readSync(file, header, 0, HEADER_BYTES, 0);
-      return read === HEADER_BYTES ? header.toString('latin1') : undefined;
+      try {
+        const read = readSync(file, header, 0, HEADER_BYTES, 0);
+        return read === HEADER_BYTES ? header.toString('latin1') : undefined;
+      } catch {
+        return undefined;
+      }
     },
     // As `checkpoint` has read it: the guard calls it after each transaction.
     committed: () => start.toString('latin1', 0, HEADER_BYTES),
