@@ -37,7 +37,7 @@ export interface Feature {
   /** What keeps records and pages. Of it and the next member, one feature gives each. */
   readonly memory?: Memory;
   readonly meters?: Meters;
-  readonly commits?: CommitObserver;
+  readonly commits?: CommitObserver | readonly CommitObserver[];
   readonly onArrival?: () => void;
   /** Called when a request has ended, answered or not, or when its stream has begun or ended. */
   readonly onEnd?: (ending: Ending) => void;

@@ -15,11 +15,7 @@ export function search(core: Core): Feature {
   const endPurges = SEARCHABLE.map((each) => startPurges(each, core));
   return {
     inLists: searchInLists(indexes),
-    commits: {
-      end(commit) {
-        for (const index of indexes.values()) index.end(commit);
-      },
-    },
+    commits: [...indexes.values()],
     toProblem(error) {
       return error instanceof IndexBehind
         ? unavailable('The search index is catching up.', {}, error.retryAfterS)
