@@ -35,11 +35,8 @@ const SLICE_MS = 2;
 /** What a record adds to the size of a step beside the bytes of its texts: it takes time. */
 const RECORD_BYTES = 512;
 
-/** How many records are measured to estimate the size of all. */
+/** How many records are measured; if there are more, they estimate the size of all. */
 const SAMPLED_RECORDS = 1_000;
-
-/** How many changes are examined to count those that must be indexed. */
-const COUNTED_CHANGES = 10_000;
 
 /** Which changes an index contains, as its table of the position stores it. */
 interface IndexPosition {
@@ -97,15 +94,16 @@ function nextSql(resource: Searchable, maxRecords: number, from = 'number, id'):
 
 /** Returns the SQL of the state with the backlog: about how much must be indexed. */
 export function stateSql(resource: Searchable): string {
-  const counted = `
-    SELECT type FROM ${CHANGES} WHERE number > (SELECT number FROM place) LIMIT ${COUNTED_CHANGES}`;
   return `
     WITH ${nextSql(resource, SAMPLED_RECORDS)}
-    SELECT number, id, last, reaches, (SELECT coalesce(avg(size), 0) FROM measured) * (
-      (SELECT count(*) FROM (${counted}) WHERE ${isOfTextsSql(resource)})
-        + max(last - number - ${COUNTED_CHANGES}, 0)
-        + (SELECT coalesce(sum(count), 0) FROM ${resource.blocks}
-           WHERE block >= iif(reaches, id, 0) >> ${BLOCK_BITS})) AS backlog
+    SELECT number, id, last, reaches, (
+      SELECT coalesce(avg(size), 0) * CASE
+        WHEN count(*) < ${SAMPLED_RECORDS} THEN count(*)
+        WHEN reaches AND place.id IS NULL
+          THEN count(*) * (last - number) / (max(position) - number)
+        ELSE (SELECT sum(count) FROM ${resource.blocks}
+              WHERE block >= iif(reaches, place.id, 0) >> ${BLOCK_BITS}) END
+      FROM measured) AS backlog
     FROM place`;
 }
 
