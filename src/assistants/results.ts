@@ -11,8 +11,7 @@ export function textOf(
 ): string {
   const { status, headers = [], body, large } = reply;
   if (status === 204) return JSON.stringify({ id: ids.note_id, deleted: true });
-  const json = large ? Buffer.concat(large.parts) : body;
-  large?.onSent?.();
+  const json = large ? Buffer.concat(large) : body;
   const answer: Members = JSON.parse(`${json}`);
   if (Array.isArray(answer.items)) return JSON.stringify(pageOf(answer, answer.items));
   const { body: whole, etag = headers[headers.indexOf('etag') + 1], ...members } = answer;

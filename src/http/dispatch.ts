@@ -198,8 +198,8 @@ export class Dispatcher {
     const isRead = message.method === 'GET' || message.method === 'HEAD';
     // What is written is written, and the size of its body has limited the reply.
     if (isRead && this.#replies.heldBy(response) === 0) this.#replies.ensureRoom();
-    const counted = large ?? { parts: [typeof body === 'string' ? Buffer.from(body) : body] };
-    this.#replies.hold(response, lengthOf(counted.parts));
+    const counted = large ?? [typeof body === 'string' ? Buffer.from(body) : body];
+    this.#replies.hold(response, lengthOf(counted));
     return { status: reply.status, headers: reply.headers ?? [], large: counted };
   }
 }

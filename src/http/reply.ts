@@ -15,21 +15,14 @@ export interface Reply {
   readonly status: number;
   readonly headers?: readonly string[];
   readonly body?: string | Buffer;
-  /** Sent instead of `body`. */
-  readonly large?: LargeBody;
+  /** Sent instead of `body`, in parts: joining them would take as much memory again. */
+  readonly large?: readonly Buffer[];
   /** Sent instead of `body`, as long as it lasts. If it fails, the response is cut off. */
   readonly stream?: AsyncGenerator<Chunk>;
   /** For the log. */
   readonly createdIds?: WrittenIds | undefined;
   /** More members of the line in the log. */
   readonly logged?: Readonly<Record<string, string>>;
-}
-
-/** A body that is counted, in parts because joining them would take as much memory again. */
-export interface LargeBody {
-  readonly parts: readonly Buffer[];
-  /** Called when the system has taken all parts, so that nobody needs them any more. */
-  readonly onSent?: () => void;
 }
 
 /** A part of a stream. */
@@ -45,7 +38,7 @@ const MAX_UNREAD_BYTES = 1_048_576;
 /** Returns a reply whose body is `json`, a JSON text. */
 export function jsonReply(
   status: number,
-  json: string | LargeBody,
+  json: string | readonly Buffer[],
   headers: readonly string[] = [],
   createdIds?: WrittenIds,
 ): Reply {
@@ -62,7 +55,7 @@ export function lengthOf(parts: readonly Buffer[]): number {
 
 /** Returns the length of a body, without that of a stream. */
 export function bodyLength({ body = '', large }: Reply): number {
-  return large ? lengthOf(large.parts) : Buffer.byteLength(body);
+  return large ? lengthOf(large) : Buffer.byteLength(body);
 }
 
 /** Returns the headers of a reply with those that every reply has. */
@@ -79,9 +72,9 @@ export function sendReply(response: ServerResponse, reply: Reply, requestId: str
   const length = bodyLength(reply);
   response.writeHead(reply.status, replyHeaders(reply, requestId, length));
   if (body === undefined) {
-    if (large && large.parts.length > 1)
-      pipeline(oneByOne(large.parts), response, () => large.onSent?.());
-    else response.end(large?.parts[0], large?.onSent);
+    // If the client leaves, nothing is left to do.
+    if (large && large.length > 1) pipeline(oneByOne(large), response, () => {});
+    else response.end(large?.[0]);
     return;
   }
   // Node writes Latin-1 faster than UTF-8, and ASCII is the same in both.

@@ -8,7 +8,7 @@ import {
 } from '../contract/endpoint.ts';
 import { JSON_LINES } from '../http/body/formats.ts';
 import { type Bases, fillTemplate, type Ids, notFound } from '../http/paths.ts';
-import { jsonReply, type LargeBody, type Reply } from '../http/reply.ts';
+import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import { type Condition, isOneOf } from '../records/condition.ts';
 import { checkRead, stateHeaders, TAG } from '../records/preconditions.ts';
@@ -63,7 +63,7 @@ interface ListText {
   /** Undefined if the page is large, or if the client knows the state with this tag. */
   readonly text: string | undefined;
   /** A large page, which would displace too much in memory. */
-  readonly large?: LargeBody;
+  readonly large?: readonly Buffer[];
   readonly link: readonly string[];
 }
 
@@ -130,10 +130,7 @@ class Lists {
     const separated = records.flatMap((each, index) => (index > 0 ? [separator, ...each] : each));
     const pieces = [start, ...separated, end];
     if (typeof items === 'string') return { tag, text: pieces.join(''), link };
-    const large = {
-      parts: pieces.map((each) => (typeof each === 'string' ? Buffer.from(each) : each)),
-      onSent: () => items.forEach(discard),
-    };
+    const large = pieces.map((each) => (typeof each === 'string' ? Buffer.from(each) : each));
     return { tag, text: undefined, large, link };
   }
 
@@ -185,13 +182,6 @@ async function recordsOf(
 
 function pieceOf(record: string | Buffer, start: number, end?: number): string | Buffer {
   return typeof record === 'string' ? record.slice(start, end) : record.subarray(start, end);
-}
-
-/** Frees the memory of a large buffer early: nothing would make Node collect it soon. */
-function discard({ buffer, length }: Buffer): void {
-  if (length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
-  // The clone is young garbage, which goes first.
-  structuredClone(undefined, { transfer: [buffer] });
 }
 
 /** Returns the condition under which the client knows a list in the form with this ending. */

@@ -63,7 +63,7 @@ test('large pages: snippets are added to the texts', async () => {
   assert.equal(cut, `{"items":[${ids}],"limit":${COUNT},"offset":0,"total":${COUNT}}`);
 });
 
-test('large pages: wait for room, and free it as soon as they are sent', {
+test('large pages: wait for room', {
   skip: needsFile,
 }, async (t) => {
   const database = await openDatabase(t);
@@ -78,10 +78,7 @@ test('large pages: wait for room, and free it as soon as they are sent', {
   );
   const { body, large } = await list.handle(EMPTY_CALL);
   assert.ok(large && body === undefined);
-  const texts = large.parts.filter(({ length }) => length > BODY.length);
-  assert.equal(texts.length, COUNT);
-  large.onSent?.();
-  assert.ok(texts.every(({ length }) => length === 0));
+  assert.equal(large.filter(({ length }) => length > BODY.length).length, COUNT);
 });
 
 test('large pages: are read again if the engine has lost rows', { skip: needsFile }, async (t) => {
