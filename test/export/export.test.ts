@@ -180,7 +180,7 @@ test('export over HTTP: keys for reading may, and a removed one is cut off', asy
 });
 
 for (const [what, limits, reads] of [
-  ['nothing for a while', { stalledMs: 50, checkIntervalMs: 10 }, false],
+  ['nothing for a while', { stalledMs: 500, checkIntervalMs: 10 }, false],
   ['too slowly', { chunkMs: 50 }, true],
 ] as const)
   test(`export over HTTP: who reads ${what} is cut off`, async (t) => {
@@ -189,9 +189,9 @@ for (const [what, limits, reads] of [
     const late = await begin(service.url);
     await until(async () => {
       if (reads) late.read(1);
-      const next = await begin(service.url);
-      next.destroy();
-      return next.statusCode === 200;
+      // On a busy machine, the limit may cut off this one, too.
+      const next = await begin(service.url).catch(() => undefined);
+      return next?.destroy().statusCode === 200;
     });
     await assert.rejects(rest(late), { code: 'ECONNRESET' });
   });
