@@ -97,20 +97,31 @@ export class Event extends Primitive {
   }
 }
 
-const MISSING = 0;
+const PARTIES = 0;
+const ARRIVED = 1;
+/** Counts the meetings. */
+const GENERATION = 2;
+const BARRIER_CELLS = 3;
 
-/** A point at which a fixed number of threads meet, once. */
+/** A reusable meeting point for a fixed number of threads. */
 export class Barrier extends Primitive {
   static cells(parties: number): Int32Array {
-    return sharedCells(1, { [MISSING]: parties });
+    return sharedCells(BARRIER_CELLS, { [PARTIES]: parties });
   }
 
   arrive(): void {
     const cells = this.cells;
-    let missing = Atomics.sub(cells, MISSING, 1) - 1;
-    if (missing === 0) Atomics.notify(cells, MISSING);
-    for (; missing > 0; missing = Atomics.load(cells, MISSING))
-      Atomics.wait(cells, MISSING, missing);
+    // Before arriving: afterwards this meeting may be over, and the next one have begun.
+    const generation = Atomics.load(cells, GENERATION);
+    if (Atomics.add(cells, ARRIVED, 1) + 1 < Atomics.load(cells, PARTIES)) {
+      while (Atomics.load(cells, GENERATION) === generation)
+        Atomics.wait(cells, GENERATION, generation);
+      return;
+    }
+    // Reset first: once the generation changes, threads may arrive at the next meeting.
+    Atomics.store(cells, ARRIVED, 0);
+    Atomics.add(cells, GENERATION, 1);
+    Atomics.notify(cells, GENERATION);
   }
 }
 
