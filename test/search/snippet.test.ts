@@ -149,6 +149,12 @@ test('search: snippet: a long phrase counts, though it ends after another match'
   const phrase = 'y '.repeat(50);
   const before = searchSnippet(`milk "x milk ${phrase}"`, `x milk ${phrase}z`);
   assert.deepEqual(before.snippet.ranges, [[0, 106]]);
+  // It is the first match, so the snippet begins before it.
+  const far = searchSnippet(
+    `milk "x milk ${phrase}"`,
+    `${'a '.repeat(99)}x milk ${phrase.repeat(3)}`,
+  );
+  assert.deepEqual(far.snippet.ranges, [[46, 152]]);
   const long = 'y '.repeat(240);
   const after = searchSnippet(`milk "${long}"`, `milk x ${long}z`);
   assert.deepEqual(after.snippet.ranges, [
