@@ -154,8 +154,8 @@ async function serveAsMember(options: Options): Promise<void> {
   const { joinSupervisor } = await import('./processes/feature.ts');
   let starting: Promise<App> | undefined;
   const siblings = joinSupervisor(process, {
-    async listen(keys) {
-      starting = startApp(options, log, { ...siblings, keys });
+    async listen({ port, keys }) {
+      starting = startApp({ ...options, port }, log, { ...siblings, keys });
       return (await starting).address;
     },
     reloadKeys: async (keys) => (await starting)?.reloadKeys(keys) ?? 0,

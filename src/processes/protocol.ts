@@ -34,8 +34,8 @@ type Entries = readonly KeyEntry[] | undefined;
 
 /** What a member does for the supervisor. */
 export type MemberFunctions = {
-  /** Serves with these keys; resolves with the URL, and rejects as the start of an App does. */
-  readonly listen: (keys: Entries) => Promise<string>;
+  /** Serves on a port; resolves with the URL, and rejects as the start of an App does. */
+  readonly listen: (at: { readonly port: number; readonly keys: Entries }) => Promise<string>;
   readonly reloadKeys: (keys: Entries) => Promise<number>;
   readonly leaseWanted: () => void;
   readonly ping: () => Promise<void>;

@@ -1,6 +1,8 @@
 // The first of several processes. It starts the members, replaces those that die, and manages what
 // they share. It serves no requests itself, so that no request can crash it.
 import cluster from 'node:cluster';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KeySource } from '../guards/key-file.ts';
 import { type Keys, loadKeys } from '../guards/keys.ts';
@@ -22,6 +24,9 @@ export interface Reports {
 /** What the supervisor needs to know. */
 export interface SupervisorOptions extends KeySource {
   readonly processes: number;
+  readonly host: string;
+  readonly port: number;
+  readonly socket: string | undefined;
 }
 
 /** How long a process may take to stop: longer than an App waits for requests and its database. */
@@ -41,6 +46,7 @@ export class Supervisor {
   readonly #limiters = new Map<string, LocalRateLimiter>();
   readonly #leases = new LeaseQueue<Child>(({ channel }) => channel.notify('leaseWanted'));
   readonly #stop = new AbortController();
+  #port: number;
   #keys: Keys | undefined;
   readonly #reports: Reports | undefined;
   /** The counters of all members that have ended. */
@@ -51,12 +57,14 @@ export class Supervisor {
     this.#options = options;
     this.#log = log;
     this.#reports = reports;
+    this.#port = options.port;
   }
 
   async start(): Promise<void> {
-    const { processes } = this.#options;
+    const { host, socket, processes } = this.#options;
     try {
       this.#keys = await loadKeys(this.#options);
+      if (this.#port === 0 && socket === undefined) this.#port = await freePort(host);
       // Pass a fixed number: `auto` could yield another one when a replacement starts.
       cluster.setupPrimary({ args: [...process.argv.slice(2), `--processes=${processes}`] });
       // Start one process first, so that one alone creates the database and errors appear once.
@@ -121,7 +129,7 @@ export class Supervisor {
     try {
       await member.ready;
       this.#stop.signal.throwIfAborted();
-      this.address = await member.channel.call('listen', keys);
+      this.address = await member.channel.call('listen', { port: this.#port, keys });
       this.#serving.add(member);
       if (this.#keys?.entries !== keys) await this.#reload(member);
       return member;
@@ -194,4 +202,11 @@ export class Supervisor {
   async #reload({ channel, child }: Child): Promise<void> {
     await channel.call('reloadKeys', this.#keys?.entries).catch(() => child.kill('SIGKILL'));
   }
+}
+
+/** Chooses the port: for 0, Node would choose another one whenever all processes have died. */
+async function freePort(host: string): Promise<number> {
+  await using server = createServer().listen(0, host);
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
 }

@@ -99,6 +99,15 @@ test('processes: wrong keys count for all together', async () => {
   for (const key of ['wrong', 'three', 'three']) assert.equal((await get(key)).status, 429);
 });
 
+test('processes: if all die at once, others take over their port', async () => {
+  const replaced = () => service.lines.filter(({ message }) => message === 'process replaced');
+  const victims = service.serving();
+  const { length } = replaced();
+  for (const victim of victims) sendSignal(victim, 'SIGKILL');
+  await until(() => replaced().length === length + victims.length);
+  assert.equal((await request(service.url, 'GET', '/livez')).status, 200);
+});
+
 test('processes: all end when the first one is killed', async () => {
   const pids = service.serving();
   service.process.kill('SIGKILL');
