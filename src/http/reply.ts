@@ -119,8 +119,9 @@ export async function sendChunks(
       onSent(bytes.length);
       // Without the second condition, a client could never get past a chunk of this length.
       if (response.writableNeedDrain && (hasMore || bytes.length > MAX_UNREAD_BYTES)) {
-        const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(HTTP_LIMITS.chunkMs)]);
-        await once(response, 'drain', { signal }).catch(() => response.destroy());
+        const late = setTimeout(() => response.destroy(), HTTP_LIMITS.chunkMs);
+        await once(response, 'drain', { signal: closing.signal }).catch(() => {});
+        clearTimeout(late);
       }
     }
   } catch (error) {
