@@ -98,7 +98,8 @@ export class Dispatcher {
       if ('handle' in found && found.method !== 'GET') exchange.createdIds = whole.createdIds ?? {};
       sent = this.#send(exchange, this.#count(exchange, whole));
     } catch (error) {
-      sent = await this.#fail(exchange, error);
+      // Node may refuse the headers of this answer, too.
+      sent = await this.#fail(exchange, error).catch((fault) => this.#fail(exchange, fault));
     }
     const milliseconds = performance.now() - exchange.arrivedMs;
     const ending: Ending = { exchange, status: sent?.status, milliseconds };
