@@ -32,9 +32,10 @@ export function isForeign(message: IncomingMessage, origins: ReadonlySet<string>
   if (origin !== undefined && origins.has(origin)) return false;
   if (site !== undefined) return site === 'cross-site' || site === 'same-site';
   if (origin === undefined) return false;
-  // Browsers write both alike: in lower case, and without a default port.
+  // Browsers write both in lower case and without a default port, but proxies may add the port.
   const host = hostOf(message);
-  return origin !== `http://${host}` && origin !== `https://${host}`;
+  const own = [`http://${host.replace(/:80$/, '')}`, `https://${host.replace(/:443$/, '')}`];
+  return !own.includes(origin);
 }
 
 /** Returns the headers that let a page of `origins` read the answer, or only `vary` for others. */

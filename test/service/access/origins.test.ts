@@ -32,7 +32,8 @@ const OWN: readonly Headers[] = [
   { origin: 'http://127.0.0.1:3000' },
   { origin: 'http://localhost:3000', host: 'localhost:3000' },
   { origin: 'http://localhost', host: 'localhost' },
-  { origin: 'https://localhost', host: 'localhost' },
+  { origin: 'http://localhost', host: 'localhost:80' },
+  { origin: 'https://localhost', host: 'localhost:443' },
   // The base URL.
   { origin: 'https://notes.example' },
   { origin: 'https://notes.example', host: 'notes.example' },
