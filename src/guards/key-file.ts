@@ -22,6 +22,9 @@ export interface KeySource {
   readonly apiKeysFile: string | undefined;
 }
 
+/** A hundred bytes for each of 10,000 keys take a quarter of it. */
+const MAX_FILE_BYTES = 4 * 1_048_576;
+
 type Attributes = Omit<KeyEntry, 'digest' | 'label'>;
 
 const PLAIN: Attributes = { name: null, access: 'write', expiresAt: null, expiresMs: null };
@@ -96,7 +99,9 @@ export async function readKeys({ apiKeys, apiKeysFile: file }: KeySource): Promi
 async function readText(file: string): Promise<string> {
   // The open of a pipe would wait for a writer.
   await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  if (!(await handle.stat()).isFile()) throw new Error('it is not a regular file');
+  const found = await handle.stat();
+  if (!found.isFile()) throw new Error('it is not a regular file');
+  if (found.size > MAX_FILE_BYTES) throw new Error('it is larger than 4 MiB');
   return await handle.readFile('utf8');
 }
 

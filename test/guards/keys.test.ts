@@ -213,6 +213,7 @@ test('keys: what cannot be read is refused at once, and a reload keeps the old k
     [() => execFileSync('mkfifo', [file]), NOT_A_FILE],
     [() => symlinkSync('/dev/zero', file), NOT_A_FILE],
     [() => symlinkSync('/proc/self/mem', file), /^Error: cannot read .*: EIO: /],
+    [() => writeFileSync(file, Buffer.alloc(4_194_305)), /^Error: cannot read .*: it is larger/],
   ] as const) {
     rmSync(file, { recursive: true, force: true });
     replace();
