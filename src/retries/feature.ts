@@ -64,7 +64,7 @@ export function readKey({ headers, call }: RecordInput, path?: string) {
   // Without the base path: a new --base-url must not turn a repetition into a first request.
   const scope = [call.key?.digest ?? '', path, headers['idempotency-key']];
   const key = hash('sha256', JSON.stringify(scope), 'base64url');
-  const type = call.query ? `${call.format}?${call.query}\n` : call.format;
+  const type = `${call.format}?${call.query}\n`;
   const content = createHash('sha256').update(type).update(call.bytes).digest('base64url');
   return keyGiven(key, content);
 }

@@ -195,6 +195,7 @@ test('texts: a key is for the text, its type, and both parameters', async () => 
     ['Milk', 'text/plain', '?title=a+b&tags=y,x'],
     ['Milk', 'text/plain', '?title=a+b'],
     ['Milk', 'text/plain', ''],
+    ['?title=a+b&tags=x,y\nMilk', 'text/plain', ''],
     ['{"title":"a b","body":"Milk"}', 'application/json', ''],
   ] as const) {
     const { status, json } = await send(body, type, query);
