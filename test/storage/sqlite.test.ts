@@ -2,6 +2,7 @@
 // what reads see.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import sqlite3 from 'sqlite3';
 import { GUARD } from '../../src/open.ts';
 import {
@@ -297,4 +298,15 @@ test('sqlite: after a transaction, its revision is known', async (t) => {
     await change(database, ADD);
     assert.equal(freshness.committed(), freshness.revision());
   }
+});
+
+test('sqlite: in memory, the revision stays until the end of a transaction', async (t) => {
+  const { freshness, ...database } = await openDatabase(t, ':memory:');
+  assert.ok(freshness);
+  const before = freshness.revision();
+  const changed = change(database, `${withNumbers(300_000)} SELECT count(*) FROM numbers`);
+  await nextTurn();
+  assert.equal(freshness.revision(), before);
+  await changed;
+  assert.ok(freshness.isNext(before ?? '', freshness.revision() ?? ''));
 });

@@ -107,9 +107,12 @@ function databaseOf(writer: Connection, readers: readonly Connection[]): LocalDa
     },
 
     transact(_batchId, statements) {
-      return writer.exclusively(() => {
-        revision += 1;
-        return writer.transact(statements);
+      return writer.exclusively(async () => {
+        try {
+          return await writer.transact(statements);
+        } finally {
+          revision += 1;
+        }
       });
     },
 
