@@ -45,9 +45,12 @@ export function history(
 
 /** Sets for how many days texts are kept. If this fails, closes the database. */
 export async function keepFor(days: number, database: Database): Promise<void> {
-  const sql = `UPDATE ${SETTINGS} SET days = ?1 ->> '$' WHERE days <> ?1 ->> '$'`;
+  const sql = `UPDATE ${SETTINGS} SET days = ?1 ->> '$'`;
   try {
-    await database.transact(randomUUID(), [{ sql, parameter: String(days) }]);
+    // Usually there is nothing to write, which a full disk would refuse.
+    const [row] = await database.read({ sql: `SELECT days FROM ${SETTINGS}` });
+    if (row?.days !== days)
+      await database.transact(randomUUID(), [{ sql, parameter: String(days) }]);
   } catch (error) {
     await database.close();
     throw error;
