@@ -4,7 +4,7 @@ import type { Stats } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { auxiliaryPaths, isPresent } from '../database-paths.ts';
-import { DatabaseUnusable } from '../storage/database.ts';
+import { DatabaseDamaged, DatabaseUnusable } from '../storage/database.ts';
 
 /** A file that is written as a whole. */
 export interface WholeFile {
@@ -27,8 +27,9 @@ export async function writeWhole(target: string, whole: WholeFile): Promise<void
     await writeAndPublish(file, whole);
     await folder.sync();
   } catch (error) {
-    const reason = `cannot write ${target}: ${(error as Error).message}`;
-    throw new DatabaseUnusable(reason, { cause: error });
+    const isDamaged = error instanceof DatabaseDamaged;
+    const reason = isDamaged ? 'the source is damaged' : (error as Error).message;
+    throw new DatabaseUnusable(`cannot write ${target}: ${reason}`, { cause: error });
   }
 }
 

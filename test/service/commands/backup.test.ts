@@ -229,7 +229,7 @@ test('backup: refuses all but sound databases of this program', async (t) => {
     [newFile(t), /cannot open the database \S+: there is no such file$/],
     [foreign, /it belongs to another program$/],
     [half, /cannot open the database \S+: it holds an unfinished import: run the import again$/],
-    [damaged, /cannot write \S+: SQLITE_CORRUPT: /],
+    [damaged, /cannot write \S+: the source is damaged$/],
   ] as const) {
     await assert.rejects(backup(target, db), reason);
   }
