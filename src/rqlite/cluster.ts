@@ -199,7 +199,9 @@ export class Cluster {
   /** Ends a silent request: at once, unless its node answers a ping, and so is only slow. */
   async #probe(request: ClientRequest, node: string): Promise<void> {
     const pong = await this.#open(node + PING, '').catch(() => undefined);
-    if (pong?.resume()) request.socket?.setTimeout(CLUSTER_LIMITS.slowMs, () => giveUp(request));
+    // If it has its answer by now, the socket serves another request.
+    if (pong?.resume() && !request.destroyed)
+      request.socket?.setTimeout(CLUSTER_LIMITS.slowMs, () => giveUp(request));
     else giveUp(request);
   }
 }

@@ -1,10 +1,13 @@
 // The distributed engine on the stand-in: whatever fails, a batch is carried out once, its rows are
 // returned, and reads see every acknowledged write.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
 import type { ReadLevel } from '../../src/rqlite/address.ts';
-import { CLUSTER_LIMITS } from '../../src/rqlite/cluster.ts';
+import { CLUSTER_LIMITS, Cluster } from '../../src/rqlite/cluster.ts';
 import {
   AnswerTooLarge,
   type Database,
@@ -123,6 +126,29 @@ for (const fault of ['late', 'halting'] as const) {
     assert.equal(standIn.faults.length, 0);
   });
 }
+
+test('rqlite: a slow answer makes the next request on its socket no more patient', async (t) => {
+  limitCluster(t, { nodeMs: 50, slowMs: 3_600_000 });
+  const held: ServerResponse[] = [];
+  const pings: ServerResponse[] = [];
+  const answer = (response?: ServerResponse) => response?.end('{"results":[]}');
+  const server = createServer(({ method }, response) => {
+    (method === 'GET' ? pings : held).push(response.setHeader('x-rqlite-version', '8'));
+    // The first request has its answer before that of its ping.
+    if (held.length === 2) answer(pings[0]);
+    else if (method === 'GET') answer(held[0]);
+  }).listen(0);
+  await once(server, 'listening');
+  t.after(() => server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  const nodes = [`http://localhost:${port}`];
+  using cluster = new Cluster({ nodes, user: undefined, password: undefined });
+  await cluster.send('/db/execute', []);
+  const next = cluster.send('/db/execute', []);
+  await until(() => pings.length === 2);
+  for (const response of [pings[1], held[1]]) answer(response);
+  await next;
+});
 
 test('rqlite: an answer beyond `maxBytes` is not received', async (t) => {
   const { database } = await openTables(t);
