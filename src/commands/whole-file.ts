@@ -25,7 +25,9 @@ export async function writeWhole(target: string, whole: WholeFile): Promise<void
     if (whole.source !== undefined && auxiliaryPaths(whole.source).includes(file))
       throw new Error(`SQLite reserves this name for ${whole.source}`);
     await writeAndPublish(file, whole);
-    await folder.sync();
+    await folder.sync().catch((cause) => {
+      throw new Error(`it is complete, but a crash may remove it: ${cause.message}`, { cause });
+    });
   } catch (error) {
     const isDamaged = error instanceof DatabaseDamaged;
     const reason = isDamaged ? 'the source is damaged' : (error as Error).message;

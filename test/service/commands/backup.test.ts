@@ -8,10 +8,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkFile } from '../../../src/commands/check.ts';
+import { writeWhole } from '../../../src/commands/whole-file.ts';
 import { assertRefused, type CommandParts, runCommand } from '../../support/command.ts';
 import { change, newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
@@ -138,6 +140,22 @@ test('backup: a file that appears meanwhile stays', async (t) => {
   await assert.rejects(made, / already exists$/);
   assert.equal(readFileSync(target, 'utf8'), 'theirs');
   assert.deepEqual(readdirSync(dirname(target)), [basename(target)]);
+});
+
+test('backup: a complete file is called so if its folder cannot be synced', async (t) => {
+  const target = newFile(t);
+  await using folder = await open(dirname(target));
+  const { sync } = folder;
+  t.mock.method(Object.getPrototypeOf(folder), 'sync', async function (this: FileHandle) {
+    if ((await this.stat()).isDirectory()) throw new Error('EINVAL: invalid argument, fsync');
+    return sync.call(this);
+  });
+  const writing = writeWhole(target, { write: (_path, file) => file.writeFile('x') });
+  await assert.rejects(
+    writing,
+    /^DatabaseUnusable: cannot write \S+: it is complete, but .+ fsync$/,
+  );
+  assert.equal(readFileSync(target, 'utf8'), 'x');
 });
 
 test('backup: the names of the logs of the database are refused', async (t) => {
