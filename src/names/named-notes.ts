@@ -48,14 +48,12 @@ export function createFinder({ database, memory, meters }: Core) {
 export function namesOfNotes(resource: Resource): WritePart | undefined {
   if (resource !== notes) return undefined;
   return {
-    read(_, [{ name } = {}]) {
-      if (name === undefined) return undefined;
-      return {
-        isAlone: true,
-        values: [[String(name), randomBytes(8).toString('hex')]],
-        settle: ({ named }) => (named === null ? {} : { refusal: NAME_TAKEN }),
-      };
-    },
+    askedBy: ['name'],
+    read: (_, [body]) => ({
+      isAlone: true,
+      values: [[String(body?.name), randomBytes(8).toString('hex')]],
+      settle: ({ named }) => (named === null ? {} : { refusal: NAME_TAKEN }),
+    }),
     sent: ['_name', '_claim'],
     admits: `NOT EXISTS (SELECT 1 FROM ${NAMED} WHERE name = _name AND claim <> _claim)`,
     columns: { named: `(SELECT note_id FROM ${NAMED} WHERE name = _name)` },

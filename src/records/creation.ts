@@ -51,10 +51,9 @@ type Statements = Readonly<Record<string, { readonly sql: string }>>;
 
 /** What a feature adds to the writes of a resource. */
 export interface WritePart {
-  /**
-   * Returns undefined for a request that does not ask for the part. Throws a Problem for what is
-   * wrong; `newAt` is the path of the collection of new records.
-   */
+  /** The header or the members of bodies that ask for it. */
+  readonly askedBy: readonly string[];
+  /** Throws a Problem for what is wrong; `newAt` is the path of the collection of new records. */
   readonly read: (input: RecordInput, bodies: Bodies, newAt?: string) => Given | undefined;
   /** Columns of `sent` that follow the fields. */
   readonly sent?: readonly string[];
@@ -78,10 +77,18 @@ export function readGiven(parts: readonly WritePart[], input: RecordInput, newAt
   const bodies = (call.format === 'lines' ? body : [body]) as Bodies;
   const given: (Given | undefined)[] = [];
   for (const [index, part] of parts.entries()) {
-    const read = part.read(input, bodies, newAt);
+    const read = isAsked(part, input, bodies) ? part.read(input, bodies, newAt) : undefined;
     if (read) given[index] = read;
   }
   return given;
+}
+
+function isAsked({ askedBy }: WritePart, { headers }: RecordInput, bodies: Bodies): boolean {
+  for (const name of askedBy) {
+    if (name in headers) return true;
+    for (const body of bodies) if (name in body) return true;
+  }
+  return false;
 }
 
 /** Returns the rows with the values of the columns of the parts. */

@@ -39,6 +39,7 @@ export function requestKeys(resource: Resource): WritePart {
   const { table } = resource;
   const known = (column: string) => `(SELECT ${column} FROM ${ANSWERS} WHERE key = _key)`;
   return {
+    askedBy: ['idempotency-key'],
     read: (input, _, newAt) => readKey(input, newAt),
     admits: `NOT EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = _key)`,
     columns: {

@@ -104,6 +104,7 @@ function taggedChange(): WriteKind<JointWrite, (Stored & Settled) | undefined> {
 export function tagsOfNotes(resource: Resource): WritePart | undefined {
   if (resource !== notes) return undefined;
   return {
+    askedBy: ['tag_ids', 'tags'],
     read: readTags,
     queries: QUERIES,
     admits: 'NOT EXISTS (SELECT 1 FROM unknown)',

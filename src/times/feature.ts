@@ -13,8 +13,8 @@ const MAX_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** The part of given times in creations. */
 const GIVEN_TIMES: WritePart = {
+  askedBy: ['created_at', 'updated_at'],
   read({ call: { format } }, bodies) {
-    if (!bodies.some((body) => body.created_at ?? body.updated_at)) return undefined;
     const values = bodies.map(({ created_at: created, updated_at: updated }) => [
       timeIn(created ?? updated),
       timeIn(updated ?? created),
