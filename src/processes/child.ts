@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Channel } from './channel.ts';
+import { type Channel, openChannel } from './channel.ts';
 import type { MemberFunctions, Report, SupervisorFunctions } from './protocol.ts';
 
 const REPORT_MS = 1_000;
@@ -10,7 +10,7 @@ const REPORT_MS = 1_000;
 /** A process that the supervisor has started. */
 export class Child {
   readonly channel: Channel<MemberFunctions>;
-  /** Resolves when the process can be called, or has ended. */
+  /** Resolves when the process can be called; rejects if it ends before. */
   readonly ready: Promise<void>;
   /** Resolves with the exit status, the signal or the start error, before pending calls reject. */
   readonly ended: Promise<number | string>;
@@ -25,16 +25,19 @@ export class Child {
     this.child = worker.process;
     const closeHandedOver = watchHandover(worker.process);
     let markReady = () => {};
-    this.ready = new Promise((resolve) => {
+    let failReady = (_: Error) => {};
+    this.ready = new Promise((resolve, reject) => {
       markReady = resolve;
+      failReady = reject;
     });
-    this.channel = new Channel(worker, { ...functions, ready: () => markReady() });
+    this.channel = openChannel(worker, { ...functions, ready: () => markReady() });
     this.ended = new Promise((resolve) => {
       const end = (status: number | string) => {
         resolve(status);
         closeHandedOver();
-        this.channel.close();
-        markReady();
+        const error = new Error('the other process has ended');
+        this.channel.$close(error);
+        failReady(error);
       };
       worker.once('exit', (status, signal) => end(signal ?? status));
       // Without a pid, the start failed. Other errors are those of messages to an ended process.
@@ -44,7 +47,7 @@ export class Child {
 
   /** Asks for `metrics`, for a second at most. */
   async updateMetrics(): Promise<void> {
-    const report = this.channel.call('metrics').catch(() => undefined);
+    const report = this.channel.metrics().catch(() => undefined);
     const snapshot = await Promise.race([report, delay(REPORT_MS, undefined, { ref: false })]);
     if (snapshot) this.metrics = snapshot;
   }

@@ -3,7 +3,7 @@
 import type { Quota, RateLimiter } from '../guards/rate-limit.ts';
 import { Batcher } from '../storage/batcher.ts';
 import type { Database } from '../storage/database.ts';
-import { Channel, type Port } from './channel.ts';
+import { openChannel, type Port } from './channel.ts';
 import { WriteLease } from './lease.ts';
 import type { LimiterCall, MemberFunctions, Report, SupervisorFunctions } from './protocol.ts';
 import { Supervisor } from './supervisor.ts';
@@ -22,19 +22,19 @@ export function joinSupervisor(
 ) {
   let database: Database | undefined;
   let metrics: (() => Promise<Report>) | undefined;
-  const supervisor = new Channel<SupervisorFunctions>(port, {
+  const supervisor = openChannel<SupervisorFunctions>(port, {
     ...functions,
     leaseWanted: () => lease.releaseWhenIdle(),
     ping: () => database?.ping(),
     metrics: () => metrics?.(),
   } satisfies Record<keyof MemberFunctions, unknown>);
-  supervisor.notify('ready');
+  void supervisor.ready.asEvent();
   const lease = new WriteLease(
-    () => supervisor.call('acquireLease'),
-    () => supervisor.notify('releaseLease'),
+    () => supervisor.acquireLease(),
+    () => void supervisor.releaseLease.asEvent(),
   );
   const limiters = new Batcher<LimiterCall, Quota>({
-    run: (batch) => supervisor.call('limit', batch),
+    run: (batch) => supervisor.limit(batch),
   });
 
   return {
@@ -45,15 +45,15 @@ export function joinSupervisor(
 
     /** The places of clients, of which each has one in all processes. */
     places: {
-      take: (client: string) => supervisor.call('takePlace', client),
-      free: (client: string) => supervisor.call('freePlace', client),
+      take: (client: string) => supervisor.takePlace(client),
+      free: (client: string) => supervisor.freePlace(client),
     },
 
     /** Shares the metrics that `own` reads; returns a function that reads those of all. */
     shareMetrics<Own extends Report>(own: () => Promise<Own>): () => Promise<Own> {
       metrics = own;
       // All processes run the same program.
-      return () => supervisor.call('allMetrics') as Promise<Own>;
+      return () => supervisor.allMetrics() as Promise<Own>;
     },
 
     /** Opens a database, whose `ping` pings those of all processes; a file needs the lease. */
@@ -61,7 +61,7 @@ export function joinSupervisor(
       // Opening can write: it creates and migrates the database.
       const opened = await (needsLease ? lease.use(open) : open());
       database = opened;
-      const shared: Database = { ...opened, ping: () => supervisor.call('pingAll') };
+      const shared: Database = { ...opened, ping: () => supervisor.pingAll() };
       if (!needsLease) return shared;
       return {
         ...shared,

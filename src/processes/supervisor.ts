@@ -44,7 +44,10 @@ export class Supervisor {
   readonly #members = new Set<Child>();
   readonly #serving = new Set<Child>();
   readonly #limiters = new Map<string, LocalRateLimiter>();
-  readonly #leases = new LeaseQueue<Child>(({ channel }) => channel.notify('leaseWanted'));
+  readonly #leases = new LeaseQueue<Child>(({ channel }) => {
+    // If it has ended, it no longer has the lease.
+    channel.leaseWanted.asEvent().catch(() => {});
+  });
   readonly #stop = new AbortController();
   #port: number;
   #keys: Keys | undefined;
@@ -66,7 +69,9 @@ export class Supervisor {
       this.#keys = await loadKeys(this.#options);
       if (this.#port === 0 && socket === undefined) this.#port = await freePort(host);
       // Pass a fixed number: `auto` could yield another one when a replacement starts.
-      cluster.setupPrimary({ args: [...process.argv.slice(2), `--processes=${processes}`] });
+      const args = [...process.argv.slice(2), `--processes=${processes}`];
+      // In JSON, errors would lose their messages.
+      cluster.setupPrimary({ args, serialization: 'advanced' });
       // Start one process first, so that one alone creates the database and errors appear once.
       const first = await this.#startServing();
       const others = Array.from({ length: processes - 1 }, () => this.#startServing());
@@ -129,7 +134,7 @@ export class Supervisor {
     try {
       await member.ready;
       this.#stop.signal.throwIfAborted();
-      this.address = await member.channel.call('listen', { port: this.#port, keys });
+      this.address = await member.channel.listen({ port: this.#port, keys });
       this.#serving.add(member);
       if (this.#keys?.entries !== keys) await this.#reload(member);
       return member;
@@ -191,16 +196,14 @@ export class Supervisor {
   async #pingAll(): Promise<void> {
     const pings = [...this.#serving].map((member) =>
       // Ignore a process that has died meanwhile.
-      member.channel
-        .call('ping')
-        .catch((error) => this.#serving.has(member) && Promise.reject(error)),
+      member.channel.ping().catch((error) => this.#serving.has(member) && Promise.reject(error)),
     );
     await Promise.all(pings);
   }
 
   /** Gives a process the keys. If that fails, replaces it, lest it accept outdated keys. */
   async #reload({ channel, child }: Child): Promise<void> {
-    await channel.call('reloadKeys', this.#keys?.entries).catch(() => child.kill('SIGKILL'));
+    await channel.reloadKeys(this.#keys?.entries).catch(() => child.kill('SIGKILL'));
   }
 }
 

@@ -40,7 +40,7 @@ test('build: removes the output of sources that are gone, and nothing else', asy
 test('package: every dependency has an exact version', () => {
   for (const [name, version] of Object.entries(wanted))
     assert.match(version, /^\d+\.\d+\.\d+$/, name);
-  assert.deepEqual(Object.keys(manifest.dependencies), ['lru-cache', 'sqlite3']);
+  assert.deepEqual(Object.keys(manifest.dependencies), ['birpc', 'lru-cache', 'sqlite3']);
 });
 
 test('package: SECURITY.md names the dependencies at run time', () => {
