@@ -76,23 +76,35 @@ function parseExpiry(text: string): Partial<Attributes> | undefined {
 
 /** Resolves with the keys of a source; rejects if its file cannot be read or is wrong. */
 export async function readKeys({ apiKeys, apiKeysFile: file }: KeySource): Promise<KeyEntry[]> {
-  const found = new FoundKeys();
-  for (const key of apiKeys) found.add('NOTES_API_KEYS', key, PLAIN);
-  if (file === undefined) return found.entries;
+  const plain = apiKeys.map((key) => entryOf(key, PLAIN));
+  const listed = file === undefined ? [] : await readLines(file);
+  // The line of a key counts, because it may have attributes.
+  return [...new Map([...plain, ...listed].map((each) => [each.digest, each])).values()];
+}
+
+async function readLines(file: string): Promise<KeyEntry[]> {
   const text = await readText(file).catch((cause) => {
     throw new Error(`cannot read the keys in ${file}: ${cause.message}`, { cause });
   });
-  const lines = text.split(/\r?\n/).map((line) => line.trim());
-  if (lines.every(isSkipped)) throw new Error(`${file} contains no key`);
-  for (const [index, line] of lines.entries()) {
+  const entries: KeyEntry[] = [];
+  /** The lines of digests and labels; no label has the form of a digest. */
+  const places = new Map<string, string>();
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
     const place = `line ${index + 1}`;
+    if (/^\s*(?:#|$)/.test(line)) continue;
     try {
-      if (!isSkipped(line)) found.add(place, ...parseLine(line));
+      const entry = parseLine(line.trim());
+      const other = places.get(entry.digest) ?? places.get(entry.label);
+      if (other !== undefined)
+        throw new Error(`the key, its name or the start of its hash is already that of ${other}`);
+      places.set(entry.digest, place).set(entry.label, place);
+      entries.push(entry);
     } catch (error) {
       throw new Error(`${place} of ${file}: ${(error as Error).message}`);
     }
   }
-  return found.entries;
+  if (entries.length === 0) throw new Error(`${file} contains no key`);
+  return entries;
 }
 
 /** Reads a regular file: a pipe has its keys only once, and no reload could read them again. */
@@ -105,34 +117,19 @@ async function readText(file: string): Promise<string> {
   return await handle.readFile('utf8');
 }
 
-function isSkipped(line: string): boolean {
-  return line === '' || line.startsWith('#');
-}
-
-function parseLine(line: string): [key: string, attributes: Attributes] {
+function parseLine(line: string): KeyEntry {
   const [key = '', ...texts] = line.split(/\s+/);
   if (!KEY.test(key)) throw new Error('a key is visible ASCII without commas, not in quotes');
   if (Object.keys(ATTRIBUTES).some((name) => key.startsWith(`${name}=`)))
     throw new Error('the key must come before its attributes');
-  return [key, parseAttributes(texts)];
+  return entryOf(key, parseAttributes(texts));
 }
 
-class FoundKeys {
-  readonly entries: KeyEntry[] = [];
-  /** Where each digest and each label was found; no label has the form of a digest. */
-  readonly #places = new Map<string, string>();
-
-  /** Adds a key. Throws an Error if it or its label was found before. */
-  add(place: string, key: string, attributes: Attributes): void {
-    const digest = hash('sha256', key, 'base64');
-    // It must not depend on other keys: a reload would give the counts of one key to another.
-    const label = attributes.name ?? Buffer.from(digest, 'base64').toString('hex', 0, 4);
-    const other = this.#places.get(digest) ?? this.#places.get(label);
-    if (other !== undefined)
-      throw new Error(`the key, its name or the start of its hash is already that of ${other}`);
-    this.#places.set(digest, place).set(label, place);
-    this.entries.push({ ...attributes, digest, label });
-  }
+function entryOf(key: string, attributes: Attributes): KeyEntry {
+  const digest = hash('sha256', key, 'base64');
+  // It must not depend on other keys: a reload would give the counts of one key to another.
+  const label = attributes.name ?? Buffer.from(digest, 'base64').toString('hex', 0, 4);
+  return { ...attributes, digest, label };
 }
 
 /** Returns a line with a random key and `attributes`. Throws an Error if one of them is wrong. */
