@@ -17,14 +17,9 @@ export function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessa
     const detail = `A request may have at most ${HTTP_LIMITS.headerCount} headers.`;
     throw new Problem('request-header-fields-too-large', detail);
   }
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
-  }
-  // `headers` keeps only the first host.
-  const { host = '' } = headers;
-  if (hosts > 1 || (hosts === 0 && !isOld) || !HOST.test(host))
+  // Node joins several hosts with a comma and a space.
+  const { host = isOld ? '' : undefined } = headers;
+  if (host === undefined || !HOST.test(host))
     throw new Problem('bad-request', 'The request must have exactly one valid host header.');
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && isOld)

@@ -45,8 +45,10 @@ export class HttpServer {
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
-      // Node would refuse a missing host without problem details; message.ts sends them.
+      // Node would refuse a missing host without problem details, and drop a second host or key;
+      // message.ts sends problems.
       requireHostHeader: false,
+      joinDuplicateHeaders: true,
     });
     this.#server.maxConnections = limits.connections;
     // Otherwise Node sends nothing to a client that has closed only its sending side.
