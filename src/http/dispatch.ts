@@ -82,7 +82,7 @@ export class Dispatcher {
     let sent: Reply | undefined;
     let stream: Reply['stream'];
     try {
-      checkMessage(message); // 505, 400, 501, 417
+      checkMessage(message); // 505, 431, 400, 501, 417
       const target = parseTarget(message); // 400
       const admission = this.#options.guard(message, target.segments); // 403
       exchange.enter(admission instanceof Promise ? await admission : admission); // 403, 401, 429

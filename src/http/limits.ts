@@ -3,6 +3,7 @@
 /** The limits of the server and its connections. */
 export const HTTP_LIMITS = {
   headerBytes: 16_384,
+  headerCount: 100,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5_000,

@@ -1,17 +1,22 @@
-// Reads the head of a request: rejects what node:http accepts although it violates HTTP,
+// Reads the head of a request: rejects what node:http accepts although it violates HTTP or a limit,
 // and parses the target. `new URL` would read the path `//evil/x` as a host.
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { HTTP_LIMITS } from './limits.ts';
 import { Problem } from './problem.ts';
 
 /** An optional host (IPv6 in brackets) and an optional port (RFC 9110, section 7.2). */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
-/** Checks version (505), host (400), coding (400, 501), expectation (417). */
-export function checkMessage({ httpVersion, headers }: IncomingMessage): void {
+/** Checks version (505), headers (431), host (400), coding (400, 501), expectation (417). */
+export function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
   const isOld = httpVersion === '1.0';
   if (httpVersion !== '1.1' && !isOld)
     throw new Problem('http-version-not-supported', 'This service supports HTTP/1.1 and HTTP/1.0.');
+  if (rawHeaders.length / 2 > HTTP_LIMITS.headerCount) {
+    const detail = `A request may have at most ${HTTP_LIMITS.headerCount} headers.`;
+    throw new Problem('request-header-fields-too-large', detail);
+  }
   // Node joins several hosts with a comma and a space.
   const { host = isOld ? '' : undefined } = headers;
   if (host === undefined || !HOST.test(host))

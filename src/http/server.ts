@@ -56,7 +56,7 @@ export class HttpServer {
     // With `server.timeout`, Node would create a timer for each request.
     const limitStalls = () => this.#connections.limitStalls(limits.stalledMs);
     this.#stallCheck = setInterval(limitStalls, limits.checkIntervalMs).unref();
-    // Node would drop headers beyond a number, perhaps a second host; their bytes are limited.
+    // Node would drop headers beyond a limit, perhaps a second host; message.ts counts them.
     this.#server.maxHeadersCount = 0;
     this.#server
       .on('connection', (socket) => {

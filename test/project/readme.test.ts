@@ -243,7 +243,8 @@ test('readme: the folders are exactly those of the source', () => {
 });
 
 test('operation: the limits are those of the code', () => {
-  const { headerBytes, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } = HTTP_LIMITS;
+  const { headerBytes, headerCount, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } =
+    HTTP_LIMITS;
   const { connections, closeMs, stalledMs, checkIntervalMs } = HTTP_LIMITS;
   const { bodiesBytes, largeBodyBytes, largeReplyCharacters, repliesBytes, streams } =
     DISPATCH_LIMITS;
@@ -252,7 +253,7 @@ test('operation: the limits are those of the code', () => {
   const [KiB, MiB, s] = [1_024, 1_048_576, 1_000];
   const prose = proseOf(guide('operation'));
   for (const phrase of [
-    `request line and headers: ${headerBytes / KiB} KiB |`,
+    `request line and headers: ${headerBytes / KiB} KiB, ${headerCount} headers`,
     `headers within ${headersTimeoutMs / s} s, the whole request within ${requestTimeoutMs / s} s`,
     `${connections.toLocaleString('en')} open connections`,
     `an idle connection: ${keepAliveTimeoutMs / s} s (\`--idle-timeout\`)`,

@@ -32,6 +32,8 @@ const BODIES: readonly (readonly [header: string, body: Buffer])[] = [
   ['transfer-encoding: chunked', Buffer.from(chunk(PIECE).repeat(SIZE / PIECE.length))],
 ];
 
+const MANY = Array.from({ length: 101 }, (_, index) => `x-${index}: y\r\n`).join('');
+
 /** The status, the request line without its version, and headers. */
 type Early = readonly [status: number, line: string, headers?: string];
 
@@ -48,6 +50,7 @@ const EARLY: readonly Early[] = [
   [415, 'PUT /notes/1', 'expect: 100-continue\r\ncontent-type: text/xml\r\n'],
   [405, 'PATCH /notes'],
   [415, 'PUT /notes/1', 'content-type: text/xml\r\n'],
+  [431, 'POST /notes', MANY],
   // Node's parser refuses these.
   [400, 'POST /no tes'],
   [405, 'CONNECT b:443'],

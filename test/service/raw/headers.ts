@@ -1,8 +1,14 @@
-// Headers: syntax and size, expectations, and requests for features that do not exist.
+// Headers: syntax, size and number, expectations, and requests for features that do not exist.
 // RFC 9112, section 5; RFC 9110, sections 5, 7.6, 7.8 and 10.1.1.
+import { HTTP_LIMITS } from '../../../src/http/limits.ts';
 import { bare, bytes, CLOSE, call, get, HOST, NOTE, post } from '../../support/raw.ts';
 import { each, type RawTable } from '../../support/raw-table.ts';
 
+const { headerCount } = HTTP_LIMITS;
+
+/** A GET with `count` headers, including the two that every request has. */
+const counted = (count: number, line = 'x: y\r\n', version?: string) =>
+  get(line.repeat(count - 2), '/notes', version);
 const json = (headers: string) => post(`${headers}Content-Length: ${NOTE.length}\r\n`, NOTE);
 
 const FORMS: RawTable = {
@@ -32,11 +38,6 @@ const FORMS: RawTable = {
 };
 
 const SIZES: RawTable = {
-  'bad-request': {
-    'two host lines, thousands of lines apart': bare(
-      `${HOST}${'x:\r\n'.repeat(2_500)}${HOST}${CLOSE}`,
-    ),
-  },
   'request-header-fields-too-large': {
     '17 KB in one value': get(`x: ${'y'.repeat(17_000)}\r\n`),
     '17 KB in one name': get(`${'y'.repeat(17_000)}: 1\r\n`),
@@ -45,6 +46,26 @@ const SIZES: RawTable = {
     'an endless value': get(`x: ${'y'.repeat(1_000_000)}`),
     'an endless name': get('y'.repeat(1_000_000)),
     'endless headers': bare(HOST + 'x: y\r\n'.repeat(100_000)),
+    'one too many': counted(headerCount + 1),
+    'one too many in HTTP/1.0': counted(headerCount + 1, 'x: y\r\n', 'HTTP/1.0'),
+    'one cookie too many': counted(headerCount + 1, 'Cookie: a=b\r\n'),
+    'one too many, each of a name that Node keeps once': counted(headerCount + 1, 'Referer: a\r\n'),
+    'one too many, the last of them a second host': counted(headerCount).replace(
+      /\r\n$/,
+      `${HOST}\r\n`,
+    ),
+    'one too many for a path that is not there': get('x: y\r\n'.repeat(headerCount), '/nothing'),
+    'one too many for a target that is malformed': get('x: y\r\n'.repeat(headerCount), '/%zz'),
+    'one too many for HEAD': call('HEAD', 'x: y\r\n'.repeat(headerCount)),
+    'one too many for OPTIONS *': call('OPTIONS', 'x: y\r\n'.repeat(headerCount), '*'),
+    'one too many with a body': json('x: y\r\n'.repeat(headerCount)),
+    'thousands of empty ones': get('x:\r\n'.repeat(3_500)),
+    'two host lines, thousands of lines apart': bare(
+      `${HOST}${'x:\r\n'.repeat(2_500)}${HOST}${CLOSE}`,
+    ),
+    'thousands of different ones': get(
+      Array.from({ length: 1_500 }, (_, index) => `x${index}: y\r\n`).join(''),
+    ),
   },
   '200 or request-header-fields-too-large': {
     // They are not part of the value, and no parser has to keep them.
@@ -52,12 +73,9 @@ const SIZES: RawTable = {
     '17 KB of empty lines before the request': `${'\r\n'.repeat(8_500)}${get()}`,
   },
   200: {
+    'as many as are allowed': counted(headerCount),
+    'as many as are allowed, in HTTP/1.0': counted(headerCount, 'x: y\r\n', 'HTTP/1.0'),
     '15 KB in one value': get(`x: ${'y'.repeat(15_000)}\r\n`),
-    'thousands of empty ones': get('x:\r\n'.repeat(3_500)),
-    'thousands of a name that is sent once': get('Referer: a\r\n'.repeat(1_200)),
-    'thousands of different ones': get(
-      Array.from({ length: 1_500 }, (_, index) => `x${index}: y\r\n`).join(''),
-    ),
   },
 };
 
@@ -116,7 +134,7 @@ const ASKING: RawTable = {
 /** The tables by their titles. */
 export const HEADERS: Readonly<Record<string, RawTable>> = {
   'syntax of names and values': FORMS,
-  'the size is limited, the number is not': SIZES,
+  'size and number are limited': SIZES,
   'unknown expectations are 417': EXPECTATIONS,
   'unsupported features are ignored': ASKING,
 };
