@@ -15,20 +15,32 @@ export interface WorkTimes {
   readonly failedPauseMs: number;
 }
 
+/** A work that goes on in the background. */
+export interface Work {
+  /** Ends the pause that it makes, or else the next one. */
+  readonly wake: () => void;
+  /** Resolves when it has ended. */
+  readonly end: () => Promise<void>;
+}
+
 /**
  * Does `work`, which resolves with the pause in ms until the next time, again and again, in one
- * process alone. The result ends it, and resolves then.
+ * process alone.
  */
 export function workInBackground(
   name: string,
   { takeWork }: Pick<Core, 'takeWork'>,
   { firstPauseMs, failedPauseMs }: WorkTimes,
   work: (pace: Pace) => Promise<number>,
-): () => Promise<void> {
-  const ending = new AbortController();
-  const isEnding = () => ending.signal.aborted;
-  const pause = (ms: number) =>
-    wait(ms, undefined, { signal: ending.signal, ref: false }).catch(() => {});
+): Work {
+  let waking = new AbortController();
+  let isOver = false;
+  const isEnding = () => isOver;
+
+  async function pause(ms: number): Promise<void> {
+    if (ms > 0) await wait(ms, undefined, { signal: waking.signal, ref: false }).catch(() => {});
+    if (!isOver) waking = new AbortController();
+  }
 
   async function run(): Promise<void> {
     let isMine = takeWork === undefined;
@@ -45,8 +57,12 @@ export function workInBackground(
   }
 
   const running = run();
-  return () => {
-    ending.abort();
-    return running;
+  return {
+    wake: () => waking.abort(),
+    end() {
+      isOver = true;
+      waking.abort();
+      return running;
+    },
   };
 }

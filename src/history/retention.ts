@@ -61,5 +61,6 @@ export function startRetention(core: Core): () => Promise<void> {
     return everyMs;
   }
 
-  return workInBackground('retention', core, { firstPauseMs: 0, failedPauseMs: everyMs }, eraseDue);
+  const times = { firstPauseMs: 0, failedPauseMs: everyMs };
+  return workInBackground('retention', core, times, eraseDue).end;
 }

@@ -64,5 +64,5 @@ export function startPurges(
     return Math.min(Math.max(totalMs * PURGES.pauseFactor, PURGES.firstPauseMs), PURGES.maxPauseMs);
   }
 
-  return workInBackground('purge', core, PURGES, purge);
+  return workInBackground('purge', core, PURGES, purge).end;
 }

@@ -1,7 +1,6 @@
 // The steps that bring a search index up to date. A step has no effect unless the index is where
 // it was read, so several processes may index at once.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BLOCK_BITS } from '../list-extension.ts';
 import { typeOf } from '../relations.ts';
 import type { Resource, SearchTables } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
@@ -35,109 +34,77 @@ const SLICE_MS = 2;
 /** What a record adds to the size of a step beside the bytes of its texts: it takes time. */
 const RECORD_BYTES = 512;
 
-/** How many records are measured; if there are more, they estimate the size of all. */
-const SAMPLED_RECORDS = 1_000;
-
 /** Which changes an index contains, as its table of the position stores it. */
-interface IndexPosition {
+export interface IndexPosition {
   /** The number of the last change that it contains. */
   readonly number: number;
   /** While all records are being indexed: the id of the last one that the index contains. */
   readonly id: number | null;
 }
 
-/** How far an index is behind. */
-export interface IndexState extends IndexPosition {
-  readonly last: number;
-  /** Whether the log has all changes since `number`. If not, all records must be indexed again. */
-  readonly reaches: boolean;
-}
-
-/** A step that can be written, and the state of the index before it. */
-export interface PreparedStep {
-  readonly state: IndexState;
-  /** Undefined if the index is up to date. */
-  readonly step?: RowSet & { readonly to: IndexPosition };
-  /** How much the step takes from the backlog: the bytes of its texts, and some for each record. */
+/** A step that can be written. */
+interface Step extends RowSet {
+  readonly to: IndexPosition;
+  /** The bytes of its texts, and some for each record. */
   readonly size: number;
   /** Whether more would have followed without the limits. */
   readonly isFull: boolean;
+  /** About the size of all that must be indexed. */
+  readonly backlog: number;
+}
+
+/** The next step. */
+export interface PreparedStep {
+  /** The number of the last change that there is. */
+  readonly last: number;
+  /** Undefined if the index is up to date. */
+  readonly step?: Step;
 }
 
 /** Returns the SQL that tests whether a change in the log concerns the texts of a record. */
 export const isOfTextsSql = (resource: Searchable) =>
   `type IN (${['created', 'updated', 'deleted'].map((event) => `'${typeOf(resource)}.${event}'`)})`;
 
-/** The tables of both queries: the position `from`, the records that follow it, their sizes. */
-function nextSql(resource: Searchable, maxRecords: number, from = 'number, id'): string {
-  const { table, search } = resource;
-  const size = searchedFieldsOf(resource).map((name) => `octet_length(${table}.${name})`);
+/** Returns the query `place`: a position, and whether the log has all changes since. */
+export function placeSql({ search: { position } }: Searchable, from = 'number, id'): string {
   return `
     place AS MATERIALIZED (
       SELECT number, id, last, number = last OR (number < last AND oldest <= number + 1) AS reaches
       FROM (SELECT ${from}, ${LAST_NUMBER} AS last,
               coalesce((SELECT min(number) FROM ${CHANGES}), ${LAST_NUMBER} + 1) AS oldest
-            FROM ${search.position})),
-    due (position, id) AS MATERIALIZED (
-      SELECT * FROM (SELECT number, id FROM ${CHANGES}
-                     WHERE number > (SELECT iif(id IS NULL, number, NULL) FROM place)
-                       AND ${isOfTextsSql(resource)}
-                     ORDER BY number LIMIT ${maxRecords})
-      UNION ALL
-      SELECT * FROM (SELECT id, id FROM ${table}
-                     WHERE id > (SELECT iif(reaches, id, 0) FROM place)
-                     ORDER BY id LIMIT ${maxRecords})),
-    measured AS (
-      SELECT position, due.id, ${RECORD_BYTES} + coalesce(${size.join(' + ')}, 0) AS size
-      FROM due LEFT JOIN ${table} ON ${table}.id = due.id)`;
-}
-
-/** Returns the SQL of the state with the backlog: about how much must be indexed. */
-export function stateSql(resource: Searchable): string {
-  return `
-    WITH ${nextSql(resource, SAMPLED_RECORDS)}
-    SELECT number, id, last, reaches, (
-      SELECT coalesce(avg(size), 0) * CASE
-        WHEN count(*) < ${SAMPLED_RECORDS} THEN count(*)
-        WHEN reaches AND place.id IS NULL
-          THEN count(*) * (last - number) / (max(position) - number)
-        ELSE (SELECT sum(count) FROM ${resource.blocks}
-              WHERE block >= iif(reaches, place.id, 0) >> ${BLOCK_BITS}) END
-      FROM measured) AS backlog
-    FROM place`;
+            FROM ${position}))`;
 }
 
 /** Returns one statement, so that the texts are not older than the changes. */
 function workSql(resource: Searchable): string {
   const { table } = resource;
   const texts = searchedFieldsOf(resource).map((name) => `${table}.${name}`);
+  const size = texts.map((text) => `octet_length(${text})`).join(' + ');
   const from = `
     coalesce(?1 ->> 0, number) AS number, iif(?1 ->> 0 IS NULL, id, ?1 ->> 1) AS id`;
   return `
-    WITH ${nextSql(resource, STEP_LIMITS.records, from)},
+    WITH ${placeSql(resource, from)},
+    due (position, id) AS MATERIALIZED (
+      SELECT * FROM (SELECT number, id FROM ${CHANGES}
+                     WHERE number > (SELECT number FROM place WHERE reaches AND id IS NULL)
+                       AND ${isOfTextsSql(resource)}
+                     ORDER BY number LIMIT ${STEP_LIMITS.records})
+      UNION ALL
+      SELECT * FROM (SELECT id, id FROM ${table}
+                     WHERE id > (SELECT iif(reaches, id, 0) FROM place)
+                     ORDER BY id LIMIT ${STEP_LIMITS.records})),
     sized AS (
-      SELECT position, id, size, sum(size) OVER (ORDER BY position) - size AS before FROM measured)
-    SELECT place.*, taken.*, (SELECT count(*) FROM due) AS due
-    FROM place, (
-      SELECT count(*) AS taken, max(position) AS taken_to, sum(size) AS size,
-        json_group_array(json_array(sized.id, json_array(${texts}))) AS records
-      FROM sized LEFT JOIN ${table} ON ${table}.id = sized.id
-      WHERE before < ${STEP_LIMITS.bytes}) AS taken`;
-}
-
-/** Returns the state in a row of either query. */
-export function stateOf({ number, id = null, last, reaches }: Row): IndexState {
-  return {
-    number: Number(number),
-    id: id === null ? null : Number(id),
-    last: Number(last),
-    reaches: reaches === 1,
-  };
-}
-
-/** Whether nothing is left to index. */
-export function isCurrent({ number, id, last }: IndexState): boolean {
-  return number === last && id === null;
+      SELECT position, due.id, ${RECORD_BYTES} + coalesce(${size}, 0) AS size
+      FROM due LEFT JOIN ${table} ON ${table}.id = due.id),
+    summed AS (SELECT *, sum(size) OVER (ORDER BY position) - size AS before FROM sized),
+    taken AS (
+      SELECT min(position) AS first, max(position) AS latest, sum(size) AS size,
+        count(*) < (SELECT count(*) FROM due) OR count(*) = ${STEP_LIMITS.records} AS is_full,
+        json_group_array(json_array(summed.id, json_array(${texts}))) AS records
+      FROM summed LEFT JOIN ${table} ON ${table}.id = summed.id
+      WHERE before < ${STEP_LIMITS.bytes})
+    SELECT *, iif(reaches AND id IS NULL, last, (SELECT max(id) FROM ${table})) AS end
+    FROM place, taken`;
 }
 
 /** Returns a function that resolves with the step from a position, by default the stored one. */
@@ -147,26 +114,27 @@ export function createStepReader(resource: Searchable, { read }: Source) {
     const parameter = JSON.stringify(from ? [from.number, from.id] : []);
     const [row] = await read({ sql, parameter });
     if (!row) throw new Error('the search index has no position');
-    const state = stateOf(row);
-    if (isCurrent(state)) return { state, size: 0, isFull: false };
-    const isFull = Number(row.taken) < Number(row.due) || row.due === STEP_LIMITS.records;
+    const { number, id, reaches, records } = row;
+    const last = Number(row.last);
+    if (number === last && id === null) return { last };
     // The log may name a record several times.
-    const records = new Map<number, (string | null)[]>(JSON.parse(String(row.records)));
-    const to = positionAfter(Number(row.taken_to), state, isFull);
-    const step = { rows: await analyse(records), to, extra: [[state, to], [...records.keys()]] };
-    return { state, step, size: Number(row.size), isFull };
+    const texts = new Map<number, (string | null)[]>(JSON.parse(String(records)));
+    const to = positionAfter(row);
+    const extra = [[{ number, id, reaches }, to], [...texts.keys()]];
+    return { last, step: { ...sizesOf(row), rows: await analyse(texts), to, extra } };
   };
 }
 
-/** Returns the position after a step; that to id 0 empties the index first. */
-function positionAfter(
-  taken: number,
-  { number, id, last, reaches }: IndexState,
-  isFull: boolean,
-): IndexPosition {
-  if (!reaches) return { number: last, id: 0 };
-  if (id !== null) return { number, id: isFull ? taken : null };
-  return { number: isFull ? taken : last, id };
+function positionAfter({ number, id, last, reaches, latest, is_full }: Row): IndexPosition {
+  if (reaches && id === null) return { number: Number(is_full ? latest : last), id };
+  return { number: Number(reaches ? number : last), id: is_full ? Number(latest) : null };
+}
+
+/** What is left is assumed to be as large as what the step takes. */
+function sizesOf({ first, latest, end, size, is_full }: Row) {
+  const share = (Number(latest) - Number(first) + 1) / (Number(end) - Number(first) + 1);
+  const isFull = is_full === 1;
+  return { size: Number(size), isFull, backlog: isFull ? Number(size) / share : Number(size) };
 }
 
 /** Finds the words of texts; other events are handled between records. */
@@ -190,7 +158,7 @@ export function createStepKind(resource: Searchable): WriteKind<RowSet, boolean>
   const ifAt = `EXISTS (SELECT 1 FROM ${position} WHERE ${isAt})`;
   const empty = `
     INSERT INTO ${table} (${table})
-    SELECT 'delete-all' FROM ${position} WHERE ${isAt} AND ?1 ->> '$[2][1].id' = 0`;
+    SELECT 'delete-all' FROM ${position} WHERE ${isAt} AND NOT ?1 ->> '$[2][0].reaches'`;
   const remove = `
     DELETE FROM ${table} WHERE rowid IN (SELECT value FROM json_each(?1, '$[3]')) AND ${ifAt}`;
   const insert = `

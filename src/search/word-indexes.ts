@@ -5,14 +5,7 @@ import { insertionInto, pagesOf, type RowRange, type Rows, rowsOn } from '../pag
 import { rowColumnsOf } from '../resources/resource.ts';
 import type { Source, Statement } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
-import {
-  isOfTextsSql,
-  SEARCHABLE,
-  type Searchable,
-  searchedFieldsOf,
-  stateOf,
-  stateSql,
-} from './steps.ts';
+import { isOfTextsSql, placeSql, SEARCHABLE, type Searchable, searchedFieldsOf } from './steps.ts';
 import { indexedText } from './words.ts';
 
 /** The pages in a part. Each part takes a scan of the index, and memory for its words. */
@@ -48,9 +41,9 @@ async function findWordFaults(
   maxFaults: number,
 ): Promise<string[]> {
   const { table, search } = resource;
-  const [row] = await read({ sql: stateSql(resource) });
-  if (!row) return [`${search.position}: there is no position`];
-  const { number, id, reaches } = stateOf(row);
+  const [place] = await read({ sql: `WITH ${placeSql(resource)} SELECT * FROM place` });
+  if (!place) return [`${search.position}: there is no position`];
+  const { number, id, reaches } = place;
   // The service will index all records again.
   if (!reaches) return [];
   const isContained = `
