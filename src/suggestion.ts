@@ -18,28 +18,21 @@ function wordsOf(name: string): string {
 }
 
 function nearest(typed: string, names: readonly string[]): string | undefined {
-  // A short name with many mistakes is another name.
-  const most = Math.min(2, Math.floor(typed.length / 3));
+  // A short name with many differences is another name.
+  const most = Math.min(2, typed.length >> 1);
   const [found] = names
-    .map((name) => ({ name, mistakes: countMistakes(typed, name.toLowerCase()) }))
-    .filter(({ mistakes }) => mistakes <= most)
-    .sort((one, other) => one.mistakes - other.mistakes);
+    .map((name) => ({ name, length: differenceOf(typed, name.toLowerCase()) }))
+    .filter(({ length }) => length <= most)
+    .sort((one, other) => one.length - other.length);
   return found?.name;
 }
 
-/** Counts the characters to insert, delete, replace or swap (the Damerau-Levenshtein distance). */
-function countMistakes(from: string, to: string): number {
-  let before: number[] = [];
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let index = 0; index < from.length; index += 1) {
-    const next = [index + 1];
-    for (let column = 0; column < to.length; column += 1) {
-      const replaced = (row[column] ?? 0) + (from[index] === to[column] ? 0 : 1);
-      const isSwap = from[index] === to[column - 1] && from[index - 1] === to[column];
-      const changed = isSwap ? Math.min(replaced, (before[column - 1] ?? 0) + 1) : replaced;
-      next.push(Math.min(changed, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
-    }
-    [before, row] = [row, next];
-  }
-  return row.at(-1) ?? 0;
+/** Returns the length of what two names have between their common beginning and common end. */
+function differenceOf(one: string, other: string): number {
+  const shorter = Math.min(one.length, other.length);
+  let start = 0;
+  while (start < shorter && one[start] === other[start]) start += 1;
+  let end = 0;
+  while (end < shorter - start && one.at(-1 - end) === other.at(-1 - end)) end += 1;
+  return Math.max(one.length, other.length) - start - end;
 }
