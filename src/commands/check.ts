@@ -12,14 +12,18 @@ import { INDEXES } from './indexes.ts';
 
 const MAX_FAULTS = 25;
 
-/** What each row of a table must belong to, and the query of these notes. */
-const OWNERS: Readonly<Record<string, readonly [label: string, notes: string]>> = {
-  deleted_comments: ['deleted note', 'SELECT id FROM deleted_notes'],
-  note_versions: ['note', 'SELECT id FROM notes UNION SELECT id FROM deleted_notes'],
+/** The queries for rows without their note, by table. */
+export const ORPHANS_QUERIES: Readonly<Record<string, string>> = {
+  deleted_comments: `
+    SELECT format('deleted_comments: record %d is of no deleted note', id) FROM deleted_comments
+    WHERE note_id NOT IN (SELECT id FROM deleted_notes)`,
+  note_versions: `
+    SELECT format('note_versions: record %d is of no note', id) FROM note_versions
+    WHERE note_id NOT IN (SELECT id FROM notes UNION SELECT id FROM deleted_notes)`,
 };
 
 /** Tags on notes have no rowid. */
-const ORPHANS_QUERY = `
+const FOREIGN_KEYS_QUERY = `
   SELECT format('%s: %s has no parent in %s', "table", ifnull('record ' || rowid, 'a row'), parent)
   FROM pragma_foreign_key_check`;
 
@@ -87,13 +91,13 @@ function reportError(error: unknown): string[] {
 export function soundnessQueries(relations: readonly Relation[] = RELATIONS): string[] {
   const resources = relations.filter((each): each is Resource => 'path' in each);
   return [
-    ORPHANS_QUERY,
+    FOREIGN_KEYS_QUERY,
     ...relations.flatMap(queriesForBlocks),
     GENERATION_QUERY,
     ...resources.flatMap(queriesForSequences),
     queryForUniqueness(resources),
     ...resources.map(queryForLog),
-    ...relations.flatMap(queriesForKept),
+    ...relations.flatMap(({ table }) => ORPHANS_QUERIES[table] ?? []),
   ].map((sql) => `${sql} LIMIT ${MAX_FAULTS}`);
 }
 
@@ -173,11 +177,4 @@ function queryForLog(resource: Resource): string {
           GROUP BY id) AS logged
     JOIN ${table} ON ${table}.id = logged.id
     WHERE ${table}.number <> logged.number OR type = '${type}.deleted'`;
-}
-
-/** Returns queries for earlier texts without their note, and for comments in the trash. */
-export function queriesForKept({ table }: Relation): string[] {
-  const [label, owners] = OWNERS[table] ?? [];
-  const line = `format('${table}: record %d is of no ${label}', id)`;
-  return owners ? [`SELECT ${line} FROM ${table} WHERE note_id NOT IN (${owners})`] : [];
 }

@@ -16,7 +16,7 @@ import { RESOURCES } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, newGeneration } from '../storage/numbers.ts';
 import { IMPORT_MARK, storedSchema } from '../storage/schema/migrations.ts';
-import { queriesForKept, queryForUniqueness } from './check.ts';
+import { ORPHANS_QUERIES, queryForUniqueness } from './check.ts';
 import { formatRecords } from './export.ts';
 import type { Head } from './export-format.ts';
 import { ExportReader, type FoundRecord } from './export-reader.ts';
@@ -80,7 +80,7 @@ export async function load(
     done += records.length;
     onProgress(done, total);
   }
-  for (const sql of [queryForUniqueness(RESOURCES), ...RELATIONS.flatMap(queriesForKept)]) {
+  for (const sql of [queryForUniqueness(RESOURCES), ...Object.values(ORPHANS_QUERIES)]) {
     const [fault] = await target.read({ sql });
     if (fault) throw new Error(Object.values(fault).join());
   }
