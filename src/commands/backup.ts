@@ -33,8 +33,7 @@ export async function writeSnapshot(
   onProgress: OnProgress,
 ): Promise<void> {
   const [size] = await source.read({
-    sql: `SELECT (page_count - freelist_count) * page_size / 1024 AS kib
-          FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
+    sql: 'SELECT page_count * page_size / 1024 AS kib FROM pragma_page_count, pragma_page_size',
   });
   const total = Number(size?.kib);
   const reportSize = async () => {
