@@ -1,9 +1,7 @@
-// The build step of the documentation: gathers the files of its pages, renders the guides, and
-// compresses all.
+// The build step of the documentation: gathers the files of its pages, and renders the guides.
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { gzipSync } from 'node:zlib';
 import { draw } from './draw.ts';
 import { renderGuide } from './guide-page.ts';
 import { GUIDES } from './guides.ts';
@@ -34,7 +32,7 @@ async function bundleFiles(source: URL, target: URL): Promise<void> {
   await copyFile(new URL('LICENSE', swaggerUi), new URL('swagger-ui.LICENSE', target));
   for (const file of files) {
     const name = file.pathname.replace(/.*\//, '');
-    await writeAsset(new URL(name, target), await readFile(file));
+    await copyFile(file, new URL(name, target));
   }
 }
 
@@ -42,8 +40,7 @@ async function renderGuides(source: URL, target: URL): Promise<void> {
   await mkdir(target, { recursive: true });
   for (const guide of GUIDES) {
     const markdown = await readFile(new URL(`${guide.name}.md`, source), 'utf8');
-    const page = Buffer.from(renderGuide(guide, markdown));
-    await writeAsset(new URL(`${guide.name}.html`, target), page);
+    await writeFile(new URL(`${guide.name}.html`, target), renderGuide(guide, markdown));
   }
 }
 
@@ -52,9 +49,4 @@ async function renderDrawings(source: URL, target: URL): Promise<void> {
   for (const file of (await readdir(source)).sort())
     html += await draw(file.replace('.dot', ''), await readFile(new URL(file, source), 'utf8'));
   await writeFile(target, html);
-}
-
-async function writeAsset(path: URL, bytes: Buffer): Promise<void> {
-  await writeFile(path, bytes);
-  await writeFile(new URL(`${path.href}.gz`), gzipSync(bytes, { level: 9 }));
 }

@@ -1,6 +1,5 @@
 // The documentation: /docs with its files, the guides, /openapi.json, and the redirect from /.
 import { readFile } from 'node:fs/promises';
-import { gzipSync } from 'node:zlib';
 import { endpoint } from '../contract/endpoint.ts';
 import type { Feature } from '../feature.ts';
 import { type Bases, basePath } from '../http/paths.ts';
@@ -83,6 +82,5 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
 }
 
 function serverOf(text: string, headers: readonly string[]) {
-  const identity = Buffer.from(text);
-  return createAssetServer({ identity, gzip: gzipSync(identity) }, [...headers, ...REVALIDATE]);
+  return createAssetServer(Buffer.from(text), [...headers, ...REVALIDATE]);
 }
