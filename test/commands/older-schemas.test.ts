@@ -1,4 +1,5 @@
-// The commands work on databases and backups of each older version of the schema.
+// The commands work on databases and backups of each version of the schema, and on the exports of
+// each version.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -16,7 +17,7 @@ for (let version = 1; version <= STEPS.length; version += 1) {
     await change(database, `INSERT INTO tags (name) VALUES ('c')`);
     await change(database, 'INSERT INTO note_tags (note_id, tag_id) VALUES (1, 1)');
     await database.close();
-    const [backup, restored, imported] = [newFile(t), newFile(t), newFile(t)];
+    const [backup, restored] = [newFile(t), newFile(t)];
     const run = async (...args: string[]) => (await runInProcess(args)).line;
     assert.equal(await run('check', '--db', path), `${path}: ok`);
     const lines = await exported(path);
@@ -25,12 +26,14 @@ for (let version = 1; version <= STEPS.length; version += 1) {
     await run('restore', backup, '--db', restored);
     assert.equal(await exported(restored), lines);
     await run('check', '--repair', '--db', restored);
-    // As the program of that schema wrote its exports.
-    const asThen = lines.replace('"version":4', `"version":${Math.max(version, 2)}`);
-    writeFileSync(`${imported}.jsonl`, asThen);
-    await run('import', `${imported}.jsonl`, '--db', imported);
-    const recordsOf = (text: string) => text.split('\n').slice(1);
-    assert.deepEqual(recordsOf(await exported(imported)), recordsOf(lines));
-    assert.equal(await run('check', '--db', imported), `${imported}: ok`);
+    for (const exportVersion of [2, 3, 4]) {
+      const imported = newFile(t);
+      const asThen = lines.replace('"version":4', `"version":${exportVersion}`);
+      writeFileSync(`${imported}.jsonl`, asThen);
+      await run('import', `${imported}.jsonl`, '--db', imported);
+      const recordsOf = (text: string) => text.split('\n').slice(1);
+      assert.deepEqual(recordsOf(await exported(imported)), recordsOf(lines));
+      assert.equal(await run('check', '--db', imported), `${imported}: ok`);
+    }
   });
 }

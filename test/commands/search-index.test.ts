@@ -4,8 +4,6 @@ import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
 import { placeSql, SEARCHABLE } from '../../src/search/steps.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { migrate } from '../../src/storage/schema/migrations.ts';
-import { STEPS } from '../../src/storage/schema/steps.ts';
 import {
   change,
   newFile,
@@ -96,18 +94,3 @@ for (const number of [-1, 1_000_000]) {
     await assertRight(t, path);
   });
 }
-
-test('search index: built again because more letters count as the same', async (t) => {
-  const path = newFile(t);
-  const database = await openEmpty(t, path);
-  await migrate(database, STEPS.slice(0, 1));
-  await change(database, `INSERT INTO notes (title, body) VALUES ('کتاب', 'אמן')`);
-  await bringUpToDate(database);
-  // As the version before had it.
-  await change(
-    database,
-    `INSERT OR REPLACE INTO note_words (rowid, title, body) VALUES (1, 'کتاب', 'אמן')`,
-  );
-  await database.close();
-  await assertRight(t, path);
-});

@@ -231,7 +231,7 @@ test('rqlite: uncertain without an answer; waiting writes are not done', async (
 test('rqlite: several services start on an empty cluster', async (t) => {
   const standIn = await startStandIn(t, 2);
   const databases = await Promise.all([open(t, standIn), open(t, standIn), open(t, standIn)]);
-  const sql = 'SELECT max(version) AS version FROM notes_server_migrations';
+  const sql = 'SELECT max(version) AS version FROM notes_server_schema';
   for (const each of databases)
     assert.deepEqual(await each.read({ sql }), [{ version: SCHEMA_VERSION }]);
 });
@@ -263,7 +263,7 @@ test('rqlite: a batch that may be done in part is not repeated', async (t) => {
 
 test('rqlite: no writes to newer tables or an unfinished import', async (t) => {
   const { database, notes } = await openTables(t);
-  const versions = 'notes_server_migrations';
+  const versions = 'notes_server_schema';
   for (const [begin, end] of [
     [`INSERT INTO ${versions} VALUES (99)`, `DELETE FROM ${versions} WHERE version = 99`],
     ['CREATE TABLE notes_server_import (begun INTEGER)', 'DROP TABLE notes_server_import'],
@@ -282,10 +282,14 @@ test('rqlite: nodes without foreign keys are refused', async (t) => {
   await assert.rejects(open(t, standIn), /its nodes must be started with -fk/);
 });
 
-test('rqlite: a cluster of another program is refused, unchanged', async (t) => {
-  const standIn = await startStandIn(t);
-  const statement = JSON.stringify([['CREATE TABLE theirs (id INTEGER)']]);
-  await send(standIn.nodes[0] ?? '', 'POST', '/db/execute?transaction', { body: statement });
-  await assert.rejects(open(t, standIn), /it belongs to another program/);
-  assert.equal(standIn.requests.execute, 1);
-});
+for (const [owner, table, refusal] of [
+  ['another program', 'theirs', /it belongs to another program/],
+  ['a development version', 'notes_server_migrations', /a development version made it/],
+] as const)
+  test(`rqlite: a cluster of ${owner} is refused, unchanged`, async (t) => {
+    const standIn = await startStandIn(t);
+    const statement = JSON.stringify([[`CREATE TABLE ${table} (id INTEGER)`]]);
+    await send(standIn.nodes[0] ?? '', 'POST', '/db/execute?transaction', { body: statement });
+    await assert.rejects(open(t, standIn), refusal);
+    assert.equal(standIn.requests.execute, 1);
+  });

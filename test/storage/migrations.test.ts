@@ -23,7 +23,7 @@ import {
   writeForeignFile,
 } from '../support/databases.ts';
 
-const VERSIONS = 'SELECT version FROM notes_server_migrations ORDER BY version';
+const VERSIONS = 'SELECT version FROM notes_server_schema ORDER BY version';
 
 /** The versions of a database after all steps. */
 const CURRENT = Array.from({ length: SCHEMA_VERSION }, (_, index) => ({ version: index + 1 }));
@@ -39,7 +39,7 @@ const UNEXPLAINED = `SELECT name FROM sqlite_schema WHERE type <> 'index' AND sq
 test('migrations: an empty database gets STRICT tables, a version and comments', async (t) => {
   const database = await openDatabase(t);
   const names = [
-    ...['migrations', 'generation', 'answers', 'history'].map((name) => `notes_server_${name}`),
+    ...['schema', 'generation', 'answers', 'history'].map((name) => `notes_server_${name}`),
     ...['changes', 'note_names', 'note_tags', 'note_tag_blocks', 'note_words_position'],
     ...['note_versions', 'deleted_notes', 'deleted_comments'],
     ...RESOURCES.flatMap(({ table, blocks, numberBlocks = [] }) => [
@@ -156,7 +156,7 @@ test('migrations: a failed step has no effect and can be repeated', async (t) =>
   const tables = await rows(database, TABLES);
   assert.deepEqual(
     tables.map(({ name }) => name),
-    ['notes_server_migrations', 'one'],
+    ['notes_server_schema', 'one'],
   );
   assert.deepEqual(await rows(database, VERSIONS), [{ version: 1 }]);
 

@@ -1,6 +1,6 @@
-// The step of the schema for what changes and deletions of notes replace: triggers keep it.
+// What changes and deletions of notes replace: triggers keep it.
 
-/** As in steps.ts. */
+/** The SQL that follows that of the records, in the same form. */
 export const HISTORY = `
 CREATE TABLE notes_server_history (
   -- For how many days it is kept; with 0, nothing is.
@@ -11,8 +11,8 @@ INSERT INTO notes_server_history (days) VALUES (30);
 
 CREATE TABLE note_versions (
   -- Earlier texts of notes, also of those in the trash. Ids rise in time, and none is used again.
-  -- Answers show the latest 100 of a note. The service erases the others now and then: a change
-  -- that erased one would take half as long again.
+  -- Answers show the latest 100 of a note. The service erases the others now and then, so that no
+  -- change has to look for them.
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   note_id INTEGER NOT NULL,
   -- The number of the change that made the text.

@@ -4,13 +4,13 @@ import { newGeneration } from '../numbers.ts';
 import { STEPS } from './steps.ts';
 
 /** The SQL that creates the table of versions if it is missing. */
-export const VERSIONS_TABLE = `CREATE TABLE IF NOT EXISTS notes_server_migrations (
+export const VERSIONS_TABLE = `CREATE TABLE IF NOT EXISTS notes_server_schema (
   -- The versions of the schema that this database has had.
   version INTEGER PRIMARY KEY
 ) STRICT`;
 
 /** The SQL of the version of the schema; 0 if no step has been taken. */
-export const VERSION = '(SELECT coalesce(max(version), 0) FROM notes_server_migrations)';
+export const VERSION = '(SELECT coalesce(max(version), 0) FROM notes_server_schema)';
 
 /** The version of the schema that this program knows. */
 export const SCHEMA_VERSION = STEPS.length;
@@ -41,7 +41,7 @@ export async function storedSchema(read: Database['read'], known = SCHEMA_VERSIO
   });
   const names = new Set(found.map(({ name }) => String(name)));
   if (names.size === 0) return { version: 0, names, isUnfinished: false };
-  if (!names.has('notes_server_migrations')) {
+  if (!names.has('notes_server_schema')) {
     const isOurs = [...names].some((name) => name.startsWith('notes_server_'));
     const advice = 'export it with that version, and import the export here';
     throw new DatabaseUnusable(
@@ -60,7 +60,7 @@ export async function storedSchema(read: Database['read'], known = SCHEMA_VERSIO
 }
 
 function transactionOf(step: string, version: number): Statement[] {
-  const insert = `INSERT INTO notes_server_migrations (version) VALUES (${version})`;
+  const insert = `INSERT INTO notes_server_schema (version) VALUES (${version})`;
   const generation = JSON.stringify(newGeneration());
   return [VERSIONS_TABLE, insert, ...statementsOf(step)].map((sql) =>
     sql.includes('?1') ? { sql, parameter: generation } : { sql },

@@ -3,7 +3,7 @@
 // statements, for `.schema`. The parameter ?1 is a new generation, as JSON.
 import { HISTORY } from './history.ts';
 
-const FIRST = `
+const RECORDS = `
 CREATE TABLE notes_server_generation (
   -- The first part of every entity tag; restore and import renew it.
   generation TEXT NOT NULL,
@@ -256,16 +256,24 @@ CREATE TRIGGER note_untagged AFTER DELETE ON note_tags
 END;
 
 CREATE TRIGGER note_tags_deleted AFTER DELETE ON tags BEGIN
-  -- Uncounts all notes of a deleted tag at once: one by one takes twice as long as the deletion.
+  -- Uncounts all notes of a deleted tag at once, which takes less time than one by one.
   DELETE FROM note_tag_blocks WHERE tag_id = old.id;
 END;
+
+CREATE TABLE note_names (
+  -- The names that clients have given to notes.
+  note_id INTEGER PRIMARY KEY REFERENCES notes (id) ON DELETE CASCADE,
+  name TEXT NOT NULL UNIQUE,
+  -- Identifies the write that gave the name, so that its other statements can leave it out.
+  claim TEXT NOT NULL DEFAULT ''
+) STRICT;
 
 -- The search index. The service splits the texts into words.
 CREATE VIRTUAL TABLE note_words USING fts5(
   title, body, content='', contentless_delete=1, tokenize='ascii'
 );
 
--- Merging more parts at a time makes indexing long texts a tenth cheaper.
+-- Merging more parts at a time makes indexing long texts cheaper.
 INSERT INTO note_words (note_words, rank) VALUES ('automerge', 8);
 
 CREATE TABLE note_words_position (
@@ -278,20 +286,5 @@ CREATE TABLE note_words_position (
 INSERT INTO note_words_position (number) VALUES (0);
 `;
 
-/** More letters count as the same: before the first change, the index must be built again. */
-const SAME_LETTERS = `
-UPDATE note_words_position SET number = -1, id = NULL WHERE number > 0;
-`;
-
-const NAMES = `
-CREATE TABLE note_names (
-  -- The names that clients have given to notes.
-  note_id INTEGER PRIMARY KEY REFERENCES notes (id) ON DELETE CASCADE,
-  name TEXT NOT NULL UNIQUE,
-  -- Identifies the write that gave the name, so that its other statements can leave it out.
-  claim TEXT NOT NULL DEFAULT ''
-) STRICT;
-`;
-
 /** The steps in order; step N brings a database from version N - 1 to version N. */
-export const STEPS: readonly string[] = [FIRST, SAME_LETTERS, NAMES, HISTORY];
+export const STEPS: readonly string[] = [RECORDS + HISTORY];

@@ -47,7 +47,7 @@ const UNREADABLE: Record<string, [make: (path: string, t: TestContext) => unknow
   'a newer version': [
     async (path, t) => {
       await (await openDatabase(t, path)).close();
-      await writeForeignFile(path, 'INSERT INTO notes_server_migrations VALUES (99)');
+      await writeForeignFile(path, 'INSERT INTO notes_server_schema VALUES (99)');
     },
     /it has version 99, made by a newer notes-server; this one knows \d+/,
   ],

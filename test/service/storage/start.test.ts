@@ -84,12 +84,17 @@ const UNUSABLE: Readonly<Record<string, Unusable>> = {
   ),
   'of a newer version': [
     /it has version 99, made by a newer notes-server; this one knows \d+/,
-    spoilt(foreign('INSERT INTO notes_server_migrations VALUES (99)')),
+    spoilt(foreign('INSERT INTO notes_server_schema VALUES (99)')),
   ],
-  'of a development version': [
-    /a development version made it: export it with that version, and import the export/,
-    foreign('CREATE TABLE notes_server_versions (version INTEGER PRIMARY KEY)'),
-  ],
+  ...Object.fromEntries(
+    ['versions', 'migrations'].map((name): [string, Unusable] => [
+      `of a development version, with ${name}`,
+      [
+        /a development version made it: export it with that version, and import the export/,
+        foreign(`CREATE TABLE notes_server_${name} (version INTEGER PRIMARY KEY)`),
+      ],
+    ]),
+  ),
 };
 
 for (const [name, [reason, make]] of Object.entries(UNUSABLE)) {
