@@ -87,10 +87,7 @@ export class ThreadPool {
   async close(): Promise<void> {
     this.#maxThreads = 0;
     clearTimeout(this.#idleTimer);
-    const ends = [...this.#alive].map((thread) =>
-      this.#idle.has(thread) ? thread.dismiss() : thread.terminate(),
-    );
-    await Promise.all(ends);
+    await Promise.all([...this.#alive].map((thread) => thread.terminate()));
   }
 
   /** Resolves in the order of the calls. */
@@ -164,7 +161,7 @@ export class ThreadPool {
   }
 
   #endIdle(): void {
-    for (const thread of this.#idle) thread.dismiss();
+    for (const thread of this.#idle) thread.terminate();
     this.#idle.clear();
   }
 
