@@ -1,4 +1,5 @@
 // Limits rates by the generic cell rate algorithm (GCRA), which stores one number per client.
+import { LRUCache } from 'lru-cache';
 
 /** The window of a quota, in seconds. */
 export const WINDOW_S = 60;
@@ -32,9 +33,7 @@ export class LocalRateLimiter implements RateLimiter {
   readonly #quota: number;
   readonly #intervalMs: number;
   /** When each client's quota is complete again; in intervals, so a request adds exactly 1. */
-  readonly #fullAt = new Map<string, number>();
-  /** A live iterator over the clients: its next value is always the oldest one left. */
-  readonly #oldest = this.#fullAt.keys();
+  readonly #fullAt = new LRUCache<string, number>({ max: MAX_CLIENTS });
 
   constructor(quota: number) {
     this.#quota = quota;
@@ -43,16 +42,13 @@ export class LocalRateLimiter implements RateLimiter {
 
   take(client: string, count = 1, now = performance.now()): Quota {
     const decision = this.peek(client, count, now);
-    // A map keeps the order of insertion, so this makes the client the latest one.
-    this.#fullAt.delete(client);
     this.#fullAt.set(client, decision.nextFullAt);
-    if (this.#fullAt.size > MAX_CLIENTS) this.#fullAt.delete(this.#oldest.next().value ?? client);
     return decision;
   }
 
   peek(client: string, count = 1, now = performance.now()): Quota & { nextFullAt: number } {
     const time = now / this.#intervalMs;
-    const before = Math.max(this.#fullAt.get(client) ?? 0, time);
+    const before = Math.max(this.#fullAt.peek(client) ?? 0, time);
     const wait = before + count - time - this.#quota;
     const allowed = wait <= ROUNDING;
     const nextFullAt = allowed ? before + count : before;
