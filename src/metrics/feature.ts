@@ -43,8 +43,8 @@ class Metrics implements Feature {
   readonly #durations = new Histogram(REQUEST_BOUNDS);
   readonly #batchSizes = new Histogram(SIZE_BOUNDS);
   readonly #batchDurations = new Histogram(BATCH_BOUNDS);
-  /** The functions that observe the existing series, by status, method and path template. */
-  readonly #observers = new Map<string, Map<string, Map<number | undefined, Observe>>>();
+  /** The functions that observe the existing series, by path template, method and status. */
+  readonly #observers: Record<string, Record<string, Record<string, Observe>>> = {};
   readonly #refusals: Series = {};
   /** Requests, refusals, bytes received and bytes sent of each key, by its label. */
   readonly #keyCounts = new Map<string, [number, number, number, number]>();
@@ -138,16 +138,17 @@ class Metrics implements Feature {
     const { template = '', message } = exchange;
     const { method: sent = '' } = message;
     const method = METHODS.has(sent) ? sent : '_OTHER';
-    const byStatus = childOf(childOf(this.#observers, template), method);
-    const known = byStatus.get(status);
-    if (known) return known;
-    const observe = this.#durations.addSeries({
+    const code = String(status ?? '');
+    this.#observers[template] ??= {};
+    const byMethod = this.#observers[template];
+    byMethod[method] ??= {};
+    const byStatus = byMethod[method];
+    byStatus[code] ??= this.#durations.addSeries({
       http_request_method: method,
       http_route: template,
-      http_response_status_code: String(status ?? ''),
+      http_response_status_code: code,
     });
-    byStatus.set(status, observe);
-    return observe;
+    return byStatus[code];
   }
 
   #meterOf(batch: string): BatchMeter {
@@ -163,13 +164,6 @@ class Metrics implements Feature {
       },
     };
   }
-}
-
-/** Returns the map at `key`, which it adds if it is missing. */
-function childOf<Key, Inner>(map: Map<string, Map<Key, Inner>>, key: string): Map<Key, Inner> {
-  const child = map.get(key) ?? new Map<Key, Inner>();
-  if (child.size === 0) map.set(key, child);
-  return child;
 }
 
 async function fileSizes({ kind, name }: { kind: string; name: string }): Promise<Series> {
