@@ -4,64 +4,41 @@ import { Kind, kindOf, replacementOf } from './characters.ts';
 /** The code unit that separates folded words. */
 const SPACE = 0x20;
 
-/** How much of an original is folded at a time, in UTF-16 units; tests change it. */
-export const FOLD_LIMITS = { pieceUnits: 1_024 };
-
-const SPARE_UNITS = 32;
-
 /** Folded words with a space before and after each; a run without spaces is one word. */
 export class FoldedText {
-  readonly #original: string;
-  readonly #maxCharacters: number;
+  /** The folded text. If the original is longer, its last word has no space after it. */
+  readonly text: string;
   #units: Uint16Array;
   /** For each folded code unit, the position of its origin in the original, in UTF-16 units. */
   #starts: Uint32Array;
   #length = 0;
-  #kind: number = Kind.separator;
-  /** The number of folded characters so far, without separators. */
-  #characters = 0;
   /** How much of the original is folded, in UTF-16 units. */
-  position = 0;
-  isWhole = false;
+  readonly #end: number;
+  #kind: number = Kind.separator;
+  /** The number of folded characters so far, with those that are skipped. */
+  #characters = 0;
 
-  /** Folds nothing yet, and in the end about `maxCharacters` of the original. */
+  /** Folds an original, or about `maxCharacters` of it. */
   constructor(original: string, maxCharacters = Number.POSITIVE_INFINITY) {
-    const room = Math.min(original.length, FOLD_LIMITS.pieceUnits) + SPARE_UNITS;
-    this.#original = original;
-    this.#maxCharacters = maxCharacters;
-    this.#units = new Uint16Array(room);
-    this.#starts = new Uint32Array(room);
-    this.#append(SPACE, 0);
-  }
-
-  /** Folds the next piece of the original, up to a whole code point. Ends with the last piece. */
-  advance(): void {
-    const { length } = this.#original;
-    const end = Math.min(this.position + FOLD_LIMITS.pieceUnits, length);
-    while (this.position < end) {
-      const point = this.#original.codePointAt(this.position) ?? 0;
-      this.#add(point, this.position);
-      this.position += point > 0xffff ? 2 : 1;
+    // With the spaces at both ends; there are more units if characters stand for several.
+    this.#units = new Uint16Array(original.length + 2);
+    this.#starts = new Uint32Array(original.length + 2);
+    let position = 0;
+    this.#append(SPACE, position);
+    while (position < original.length && this.#characters < maxCharacters) {
+      const point = original.codePointAt(position) ?? 0;
+      this.#add(point, position);
+      position += point > 0xffff ? 2 : 1;
     }
-    this.isWhole = this.position >= length || this.#characters >= this.#maxCharacters;
-    if (this.isWhole && this.#kind !== Kind.separator) this.#append(SPACE, this.position);
-  }
-
-  /** The number of folded units so far; before the end without the last, which may change. */
-  get length(): number {
-    return this.isWhole ? this.#length : this.#length - 1;
-  }
-
-  /** Returns the folded text from a position on. */
-  textFrom(position: number): string {
-    const { buffer, byteOffset, byteLength } = this.#units.subarray(position, this.length);
+    this.#end = position;
+    if (position === original.length) this.#addSeparator(position);
     // Several times as fast as String.fromCharCode.
-    return Buffer.from(buffer, byteOffset, byteLength).toString('utf16le');
+    this.text = Buffer.from(this.#units.buffer, 0, 2 * this.#length).toString('utf16le');
   }
 
   /** Returns where in the original the folded code unit at `position` begins, in UTF-16 units. */
   startOf(position: number): number {
-    return position < this.#length ? (this.#starts[position] ?? 0) : this.position;
+    return position < this.#length ? (this.#starts[position] ?? 0) : this.#end;
   }
 
   /** Returns where in the original the folded code unit before `position` ends. */
@@ -74,10 +51,13 @@ export class FoldedText {
 
   #add(point: number, start: number): void {
     const kind = kindOf(point);
-    if (kind === Kind.ignored) return;
+    if (kind === Kind.replaced) {
+      for (const each of replacementOf(point)) this.#add(each, start);
+      return;
+    }
+    this.#characters += 1;
     if (kind === Kind.separator) this.#addSeparator(start);
-    else if (kind !== Kind.replaced) this.#addToWord(point, kind, start);
-    else for (const each of replacementOf(point)) this.#add(each, start);
+    else if (kind !== Kind.ignored) this.#addToWord(point, kind, start);
   }
 
   /** Adds a space. The end of ⑴, which is folded as (1), and a space after it are one separator. */
@@ -93,7 +73,6 @@ export class FoldedText {
     const wordKind = kind === Kind.joining ? Kind.spaceless : kind;
     const isNewWord = wordKind !== this.#kind || wordKind === Kind.emoji;
     if (isNewWord && this.#kind !== Kind.separator) this.#append(SPACE, start);
-    this.#characters += 1;
     this.#kind = wordKind;
     if (point <= 0xffff) {
       this.#append(point, start);

@@ -8,11 +8,6 @@ export interface Snippet {
   readonly ranges: readonly (readonly [number, number])[];
 }
 
-/** How much more may be searched: the code units of texts, and those that they are folded to. */
-interface Effort {
-  units: number;
-}
-
 interface Span {
   readonly start: number;
   readonly end: number;
@@ -24,65 +19,38 @@ const LEAD = 48;
 /** What is skipped of that: to the end of a space near its start, or a character. */
 const SKIPPED = /^(?:\S{0,23}\s+|.[\p{M}\u200d]*)/su;
 
-/**
- * Returns up to `maxLength` code points around the first match that `effort` reaches; yields after
- * each piece of text.
- */
-export function* snippetOf(
+/** Returns up to `maxLength` code points around the first match in the first `maxCharacters`. */
+export function snippetOf(
   title: string,
   body: string,
   { needles }: Query,
   maxLength: number,
-  effort: Effort,
-): Generator<undefined, Snippet> {
-  const longest = Math.max(...needles.map((needle) => needle.text.length));
+  maxCharacters: number,
+): Snippet {
   for (const text of [body, title]) {
-    const folded = new FoldedText(text);
-    let from = 0;
-    let first: Span | undefined;
-    // Another needle may begin before the first match that is known.
-    const isKnown = () => first && first.start < folded.startOf(folded.length - longest);
-    while (!isKnown() && foldMore(folded, effort)) {
-      [first] = matchesIn(folded, needles, from, 0);
-      if (!first) from = Math.max(0, folded.length - longest);
-      yield;
-    }
+    const folded = new FoldedText(text, maxCharacters);
+    const [first] = matchesIn(folded, needles, 0);
     if (!first) continue;
     const span = spanAround(text, first.start, maxLength);
-    while (folded.startOf(folded.length - longest) < span.end && foldMore(folded, effort)) yield;
-    return cutOut(text, span, matchesIn(folded, needles, from, span.end));
+    return cutOut(text, span, matchesIn(folded, needles, span.end));
   }
   const text = body || title;
   return cutOut(text, spanAround(text, 0, maxLength), []);
 }
 
-/** Folds the next piece; the first of a text in any case. False if none is left, or no effort. */
-function foldMore(folded: FoldedText, effort: Effort): boolean {
-  if (folded.isWhole || (effort.units <= 0 && folded.position > 0)) return false;
-  const before = folded.position + folded.length;
-  folded.advance();
-  effort.units -= folded.position + folded.length - before;
-  return true;
-}
-
-/** Returns the first match of each needle from a position on, and more up to `end`; sorted. */
-function matchesIn(
-  folded: FoldedText,
-  needles: readonly Needle[],
-  from: number,
-  end: number,
-): Span[] {
-  const text = folded.textFrom(from);
+/** Returns the first match of each needle, and more that begin up to `end`; sorted. */
+function matchesIn(folded: FoldedText, needles: readonly Needle[], end: number): Span[] {
+  const { text } = folded;
   const matches: Span[] = [];
   for (const needle of needles) {
     const lead = needle.text.startsWith(' ') ? 1 : 0;
     let start = -1;
     let position = text.indexOf(needle.text);
     while (position !== -1 && start < end) {
-      start = folded.startOf(from + position + lead);
+      start = folded.startOf(position + lead);
       const wordEnd = position + needle.text.trimEnd().length;
       const space = needle.isPrefix ? text.indexOf(' ', wordEnd) : wordEnd;
-      matches.push({ start, end: folded.endOf(from + (space === -1 ? text.length : space)) });
+      matches.push({ start, end: folded.endOf(space === -1 ? text.length : space) });
       position = text.indexOf(needle.text, position + 1);
     }
   }

@@ -3,10 +3,11 @@ import { MAX_SNIPPET_LENGTH } from '../contract/generated.js';
 import { Turns } from '../http/turns.ts';
 import type { Query } from './query.ts';
 import { snippetOf } from './snippet.ts';
+import { MAX_CHARACTERS } from './words.ts';
 
 /** The limits of the snippets of a page; tests change them. */
 export const SNIPPET_LIMITS = {
-  effortUnits: 2_000_000,
+  characters: 1_000_000,
   /** How long the search goes on before other requests may run. */
   sliceMs: 2,
 };
@@ -21,23 +22,19 @@ export async function makeSnippets(
   check: () => void,
 ): Promise<readonly string[]> {
   const snippets: string[] = [];
-  let units = SNIPPET_LIMITS.effortUnits;
+  let left = SNIPPET_LIMITS.characters;
   let pausedMs = performance.now();
   for (const [index, record] of records.entries()) {
     const { [title]: titleText = '', [body]: bodyText = '' } = JSON.parse(`${record}`);
     // What a record does not need is left to the next ones.
-    const share = units / (records.length - index);
-    const effort = { units: share };
-    const search = snippetOf(titleText, bodyText, query, MAX_SNIPPET_LENGTH, effort);
-    let step = search.next();
-    for (; !step.done; step = search.next()) {
-      if (performance.now() <= pausedMs + SNIPPET_LIMITS.sliceMs) continue;
-      await turns.next();
-      check();
-      pausedMs = performance.now();
-    }
-    units -= share - effort.units;
-    snippets.push(JSON.stringify(step.value));
+    const share = Math.min(MAX_CHARACTERS, left / (records.length - index));
+    left -= Math.min(bodyText.length, share);
+    const snippet = snippetOf(titleText, bodyText, query, MAX_SNIPPET_LENGTH, share);
+    snippets.push(JSON.stringify(snippet));
+    if (performance.now() <= pausedMs + SNIPPET_LIMITS.sliceMs) continue;
+    await turns.next();
+    check();
+    pausedMs = performance.now();
   }
   return snippets;
 }

@@ -9,7 +9,7 @@ const MAX_WORD_LENGTH = 512;
 const ASCII_WORD = /^[^a-z0-9]+|([a-z0-9]{1,512})[a-z0-9]*[^a-z0-9]*/g;
 
 /** About how many characters of a text are indexed. Few have more: those full of ㌖ and the like. */
-const MAX_CHARACTERS = 125_000;
+export const MAX_CHARACTERS = 125_000;
 
 /** Returns the words in order, with a space after each, for the tokenizer `ascii` of FTS5. */
 export function indexedText(text: string): string {
@@ -24,9 +24,7 @@ export function indexedText(text: string): string {
 
 /** Returns the folded words of a text, where a run of a script without spaces is one word. */
 export function elementsOf(text: string, maxCharacters?: number): string[] {
-  const folded = new FoldedText(text, maxCharacters);
-  while (!folded.isWhole) folded.advance();
-  return folded.textFrom(0).split(' ').slice(1, -1);
+  return new FoldedText(text, maxCharacters).text.split(' ').filter(Boolean);
 }
 
 /** Tells whether a folded word is a run of a script without spaces. */

@@ -280,8 +280,7 @@ test('operation: the limits are those of the code', () => {
 });
 
 test('finding notes: as much text is searched for snippets as the code says', () => {
-  // Each character counts twice, before and after it is folded.
-  assert.equal(SNIPPET_LIMITS.effortUnits, 2 * 1_000_000);
+  assert.equal(SNIPPET_LIMITS.characters, 1_000_000);
   assert.ok(proseOf(guide('finding-notes')).includes('up to one million characters of a page'));
 });
 

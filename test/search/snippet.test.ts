@@ -2,34 +2,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { FOLD_LIMITS } from '../../src/search/folded-text.ts';
 import { parseQuery } from '../../src/search/query.ts';
 import { type Snippet, snippetOf } from '../../src/search/snippet.ts';
-import { setLimits } from '../support/overload.ts';
 import { partsOf, queryFor, scan, UNBOUNDED } from '../support/search.ts';
 import { aTerm, textOf } from '../support/search-checks.ts';
 
 /** The length of the snippets of tests. */
 const LENGTH = 160;
 
-/** More than any test searches. */
-const MUCH = 1e9;
-
-/** Returns the snippet for a query, and how often the search has paused. */
-function searchSnippet(query: string, body: string, title = '', units = MUCH) {
+/** Returns the snippet for a query in the first `maxCharacters` of a text. */
+function snippetFor(
+  query: string,
+  body: string,
+  title = '',
+  maxCharacters = Number.POSITIVE_INFINITY,
+): Snippet {
   const parsed = parseQuery(query, UNBOUNDED);
   assert.ok('match' in parsed, query);
-  const search = snippetOf(title, body, parsed, LENGTH, { units });
-  let pauses = 0;
-  for (;;) {
-    const { done, value } = search.next();
-    if (done) return { snippet: value satisfies Snippet, pauses };
-    pauses += 1;
-  }
-}
-
-function snippetFor(query: string, body: string, title = ''): Snippet {
-  return searchSnippet(query, body, title).snippet;
+  return snippetOf(title, body, parsed, LENGTH, maxCharacters);
 }
 
 /** Returns the parts of a snippet that it marks. */
@@ -60,11 +50,6 @@ const CASES: readonly (readonly [query: string, body: string, marked: string[]])
   ['👩', 'x👨‍👩‍👧', ['👩\u200d']],
 ];
 
-test('search: snippet: a word that is cut off in the part folded first is no match', () => {
-  const body = `${'x '.repeat(2_046)}milkshake MILK`;
-  assert.deepEqual(marked(snippetFor('milk', body)), ['MILK']);
-});
-
 for (const [query, body, expected] of CASES) {
   test(`search: snippet: ${query} in ${JSON.stringify(body)}`, () => {
     const snippet = snippetFor(query, body, 'title');
@@ -77,6 +62,13 @@ test('search: snippet: the beginning, if no match is known', () => {
   const body = 'x '.repeat(200);
   assert.deepEqual(snippetFor('milk', body, 'title'), { text: body.slice(0, LENGTH), ranges: [] });
   assert.deepEqual(snippetFor('milk', '', 'title'), { text: 'title', ranges: [] });
+});
+
+test('search: snippet: the title, if only it matches', () => {
+  assert.deepEqual(snippetFor('milk', 'x '.repeat(200), 'Some milk'), {
+    text: 'Some milk',
+    ranges: [[5, 9]],
+  });
 });
 
 test('search: snippet: a distant match has text before and after it', () => {
@@ -113,71 +105,35 @@ test('search: snippet: a character of 300 code points is cut', () => {
   assert.equal(ranges.length, 1);
 });
 
-test('search: snippet: pieces of any length give that of the whole text', (t) => {
-  const terms = fc.array(aTerm, { minLength: 1, maxLength: 4 });
-  const lead = fc.tuple(fc.constantFrom('x ', 'あ', '\u0301', '. ', '\ufdfa'), fc.nat(600));
-  const length = fc.integer({ min: 1, max: 40 });
-  setLimits(t, FOLD_LIMITS, {});
-  fc.assert(
-    fc.property(
-      lead,
-      textOf(40),
-      textOf(200),
-      terms,
-      length,
-      (before, text, rest, wanted, size) => {
-        const query = queryFor(wanted);
-        if ('fault' in parseQuery(query, UNBOUNDED)) return;
-        const body = before[0].repeat(before[1]) + text + before[0].repeat(before[1]) + rest;
-        FOLD_LIMITS.pieceUnits = size;
-        const snippet = snippetFor(query, body);
-        FOLD_LIMITS.pieceUnits = body.length;
-        assert.deepEqual(snippet, snippetFor(query, body));
-      },
-    ),
-    { numRuns: 200 },
-  );
-});
-
-test('search: snippet: a mark at the beginning of a piece belongs to the last character', (t) => {
-  setLimits(t, FOLD_LIMITS, { pieceUnits: 1 });
-  assert.deepEqual(marked(snippetFor('か', `か\u3099${' x'.repeat(100)} か`)), ['か']);
-});
-
-test('search: snippet: a long phrase counts, though it ends after another match', (t) => {
-  setLimits(t, FOLD_LIMITS, { pieceUnits: 5 });
+test('search: snippet: a long phrase counts, though it ends after another match', () => {
   const phrase = 'y '.repeat(50);
-  const before = searchSnippet(`milk "x milk ${phrase}"`, `x milk ${phrase}z`);
-  assert.deepEqual(before.snippet.ranges, [[0, 106]]);
+  const before = snippetFor(`milk "x milk ${phrase}"`, `x milk ${phrase}z`);
+  assert.deepEqual(before.ranges, [[0, 106]]);
   // It is the first match, so the snippet begins before it.
-  const far = searchSnippet(
-    `milk "x milk ${phrase}"`,
-    `${'a '.repeat(99)}x milk ${phrase.repeat(3)}`,
-  );
-  assert.deepEqual(far.snippet.ranges, [[46, 152]]);
+  const far = snippetFor(`milk "x milk ${phrase}"`, `${'a '.repeat(99)}x milk ${phrase.repeat(3)}`);
+  assert.deepEqual(far.ranges, [[46, 152]]);
   const long = 'y '.repeat(240);
-  const after = searchSnippet(`milk "${long}"`, `milk x ${long}z`);
-  assert.deepEqual(after.snippet.ranges, [
+  const after = snippetFor(`milk "${long}"`, `milk x ${long}z`);
+  assert.deepEqual(after.ranges, [
     [0, 4],
     [7, LENGTH],
   ]);
 });
 
-test('search: snippet: the search ends at the first match, or where the effort is spent', (t) => {
-  setLimits(t, FOLD_LIMITS, { pieceUnits: 100 });
-  const body = `${'x '.repeat(1_000)}milk ${'x '.repeat(10_000)}`;
-  const found = searchSnippet('milk', body);
-  assert.equal(found.pauses, 22);
-  assert.equal(found.snippet.ranges.length, 1);
-  // A code unit counts twice: before and after it is folded.
-  const spent = searchSnippet('milk', body, '', 2_000);
-  assert.deepEqual(spent, { snippet: { text: body.slice(0, LENGTH), ranges: [] }, pauses: 11 });
+test('search: snippet: only so many characters are searched, with those they stand for', () => {
+  const body = `${'x '.repeat(1_000)}milk`;
+  assert.equal(snippetFor('milk', body, '', 2_004).ranges.length, 1);
+  const none = { text: body.slice(0, LENGTH), ranges: [] };
+  assert.deepEqual(snippetFor('milk', body, '', 2_003), none);
+  const ligatures = `${'\ufdfa '.repeat(100)}milk`;
+  assert.equal(snippetFor('milk', ligatures, '', 1_904).ranges.length, 1);
+  assert.equal(snippetFor('milk', ligatures, '', 1_903).ranges.length, 0);
 });
 
-test('search: snippet: the first piece of a body and of a title is always searched', () => {
-  const title = searchSnippet('milk', 'x '.repeat(10_000), 'Some milk', 0);
-  assert.deepEqual(title, { snippet: { text: 'Some milk', ranges: [[5, 9]] }, pauses: 2 });
-  assert.deepEqual(marked(searchSnippet('milk', 'milk', '', 0).snippet), ['milk']);
+test('search: snippet: a word that is cut off where the search ends is no match', () => {
+  assert.deepEqual(snippetFor('milk', 'milkshake', '', 4).ranges, []);
+  assert.deepEqual(marked(snippetFor('mil*', 'milkshake', '', 4)), ['milk']);
+  assert.deepEqual(marked(snippetFor('milk', 'milk', '', 4)), ['milk']);
 });
 
 test('search: snippet: marks what the query finds, and nothing else', () => {
