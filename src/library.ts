@@ -79,21 +79,13 @@ function optionsOf(settings: Partial<ServiceOptions> | undefined): Options {
   if (typeof db !== 'string')
     throw new UsageError('the option db is required: a file, :memory: or the address of a cluster');
   if (!Array.isArray(apiKeys)) throw new UsageError('apiKeys must be an array of keys');
-  const args = toArguments({ db, port, logLevel, ...others });
-  // Only --help and --version give a string, and they are unknown here.
-  const options = parseOptions(args, { NOTES_API_KEYS: apiKeys.join() }) as Options;
+  const flags = Object.entries({ db, port, logLevel, ...others }).map(([name, setting]) => [
+    FLAGS.get(name),
+    setting,
+  ]);
+  const options = parseOptions(Object.fromEntries(flags), { NOTES_API_KEYS: apiKeys.join() });
   // The parser drops empty keys, and a service without keys lets everyone write.
   if (options.apiKeys.length !== apiKeys.length)
     throw new UsageError('an API key must not be empty or contain a comma');
   return options;
-}
-
-/** Returns the settings as command-line arguments; an array becomes one flag per element. */
-function toArguments(settings: Readonly<Record<string, unknown>>): string[] {
-  return Object.entries(settings).flatMap(([name, setting]) => {
-    const flag = FLAGS.get(name);
-    if (setting === undefined || setting === false) return [];
-    if (setting === true) return [`--${flag}`];
-    return [setting].flat().map((value) => `--${flag}=${value}`);
-  });
 }

@@ -7,6 +7,9 @@ import { OPTIONS } from './option-table.ts';
 import { parseDatabase, parseText } from './option-values.ts';
 import { type Options, parseOptions, passwordIn, readOptions } from './options.ts';
 
+/** The flag that only the service has, not its sub-commands. */
+export const VERSION_FLAG = { flag: 'version', short: 'V', help: 'print the version and exit' };
+
 /** A parsed command line. */
 export type Command =
   | { readonly kind: 'serve'; readonly options: Options }
@@ -19,8 +22,10 @@ export type Command =
 export function parseCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Command {
   const [first, ...others] = args;
   if (first === undefined || first.startsWith('-')) {
-    const options = parseOptions(args, environment);
-    return typeof options === 'string' ? { kind: options } : { kind: 'serve', options };
+    const { flags } = parseArguments(args, [...Object.values(OPTIONS), VERSION_FLAG], false);
+    if (flags.help) return { kind: 'help' };
+    if (flags.version) return { kind: 'version' };
+    return { kind: 'serve', options: parseOptions(flags, environment) };
   }
   const command = findCommand(first);
   const { name, run } = command;

@@ -1,10 +1,9 @@
 // The texts of --help, of the whole command and of each sub-command.
 import { RESOURCE_NAMES } from '../relations.ts';
 import { type Flag, HELP_FLAG, usageOf } from './arguments.ts';
-import { findCommand } from './command-line.ts';
+import { findCommand, VERSION_FLAG } from './command-line.ts';
 import { SUB_COMMANDS, type SubCommand } from './commands.ts';
 import { OPTIONS } from './option-table.ts';
-import { VERSION_FLAG } from './options.ts';
 
 type Row = readonly [left: string, right: string];
 

@@ -3,14 +3,11 @@ import { isIP } from 'node:net';
 import { KEY } from '../guards/key-file.ts';
 import { requiresKey } from '../guards/keys.ts';
 import { suggestion } from '../suggestion.ts';
-import { type FlagValues, parseArguments, UsageError } from './arguments.ts';
+import { type FlagValues, UsageError } from './arguments.ts';
 import { type Declaration, MIN_THREADS, OPTIONS, PUBLIC_RATE_LIMIT } from './option-table.ts';
 import { parseList } from './option-values.ts';
 
 const DECLARATIONS: readonly Declaration[] = Object.values(OPTIONS);
-
-/** The flag that only the service has, not its sub-commands. */
-export const VERSION_FLAG = { flag: 'version', short: 'V', help: 'print the version and exit' };
 
 const PREFIX = 'NOTES_';
 
@@ -34,14 +31,8 @@ export interface Options extends Omit<Parsed, 'rateLimit'> {
   readonly maxThreads: number;
 }
 
-/** Returns the options, or what the arguments ask for instead. Throws {@link UsageError}. */
-export function parseOptions(
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-): Options | 'help' | 'version' {
-  const { flags } = parseArguments(args, [...DECLARATIONS, VERSION_FLAG], false);
-  if (flags.help) return 'help';
-  if (flags.version) return 'version';
+/** Returns the options. Throws {@link UsageError}. */
+export function parseOptions(flags: FlagValues, environment: NodeJS.ProcessEnv): Options {
   const parsed = readOptions(OPTIONS, flags, environment);
   if (parsed.socket !== undefined && (flags.host ?? flags.port) !== undefined)
     throw new UsageError('--socket replaces --host and --port: give one or the other');
