@@ -1,5 +1,6 @@
 // Compiles the schemas of the contract into validators, so that the service does not need Ajv.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { _, type KeywordCxt } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { useFunc } from 'ajv/dist/compile/util.js';
@@ -27,22 +28,17 @@ const OTHER_KEYWORDS = [
 export async function compileContract(contract: URL, output: URL): Promise<void> {
   const document = JSON.parse(await readFile(contract, 'utf8'), prepare) as JsonObject;
   const { contents, tools } = new Contract(document).write();
-  const bundle = await build({
+  await build({
     stdin: { contents, resolveDir: import.meta.dirname, loader: 'js' },
     bundle: true,
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    write: false,
+    outfile: fileURLToPath(new URL('contract/generated.js', output)),
     legalComments: 'inline',
   });
-  await writeModule(new URL('contract/', output), bundle.outputFiles[0]?.contents ?? '');
-  await writeModule(new URL('assistants/', output), tools);
-}
-
-async function writeModule(folder: URL, contents: string | Uint8Array): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  await writeFile(new URL('generated.js', folder), contents);
+  await mkdir(new URL('assistants/', output), { recursive: true });
+  await writeFile(new URL('assistants/generated.js', output), tools);
 }
 
 /** Makes references absolute, so that every schema of the document compiles on its own. */
