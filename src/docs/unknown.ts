@@ -27,12 +27,8 @@ function renderUnknown(root: string, message: string): string {
   return renderPage({
     title: '404 Not Found - notes-server',
     root,
+    // The bar of every page has the way back.
     main: `<h1><span class="status">404</span> Not Found</h1>
-<p>${escapeHtml(message)} Check the path: a slash at its end makes it a different path.</p>
-<ul class="guide-list">
-<li><a href="${root}docs">Documentation</a> <span class="soft">Operations, first steps.</span></li>
-<li><a href="${root}docs/guides">Guides</a> <span class="soft">How to use and run it.</span></li>
-<li><a href="${root}problems">Problems</a> <span class="soft">What each error means.</span></li>
-</ul>`,
+<p>${escapeHtml(message)} Check the path: a slash at its end makes it a different path.</p>`,
   });
 }
