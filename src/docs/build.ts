@@ -1,7 +1,5 @@
 // The build step of the documentation: gathers the files of its pages, and renders the guides.
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
+import { copyFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { draw } from './draw.ts';
 import { renderGuide } from './guide-page.ts';
 import { GUIDES } from './guides.ts';
@@ -18,29 +16,21 @@ export async function buildDocs(source: URL, output: URL): Promise<void> {
 
 /** Gathers all files, so that the service does not need Swagger UI's package. */
 async function bundleFiles(source: URL, target: URL): Promise<void> {
-  const manifest = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
-  const swaggerUi = pathToFileURL(manifest);
-  const own = await readdir(source);
-  const files = [
-    ...own.map((name) => new URL(name, source)),
-    // The compiler has written it.
-    new URL('../samples.js', target),
-    new URL('swagger-ui.css', swaggerUi),
-    new URL('swagger-ui-bundle.js', swaggerUi),
-  ];
-  await mkdir(target, { recursive: true });
+  await cp(source, target, { recursive: true });
+  // The compiler has written it.
+  await copyFile(new URL('../samples.js', target), new URL('samples.js', target));
+  const swaggerUi = import.meta.resolve('swagger-ui-dist/package.json');
   await copyFile(new URL('LICENSE', swaggerUi), new URL('swagger-ui.LICENSE', target));
-  for (const file of files) {
-    const name = file.pathname.replace(/.*\//, '');
-    await copyFile(file, new URL(name, target));
-  }
+  for (const name of ['swagger-ui.css', 'swagger-ui-bundle.js'])
+    await copyFile(new URL(name, swaggerUi), new URL(name, target));
 }
 
 async function renderGuides(source: URL, target: URL): Promise<void> {
   await mkdir(target, { recursive: true });
   for (const guide of GUIDES) {
-    const markdown = await readFile(new URL(`${guide.name}.md`, source), 'utf8');
-    await writeFile(new URL(`${guide.name}.html`, target), renderGuide(guide, markdown));
+    const [name] = guide;
+    const markdown = await readFile(new URL(`${name}.md`, source), 'utf8');
+    await writeFile(new URL(`${name}.html`, target), renderGuide(guide, markdown));
   }
 }
 

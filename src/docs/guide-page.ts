@@ -11,12 +11,13 @@ const MIN_SECTIONS = 4;
 
 /** Returns the page of `guide`, whose text has no HTML. */
 export function renderGuide(guide: Guide, markdown: string): string {
+  const [, title, description] = guide;
   const renderer = new GuideRenderer();
   const article = new Marked().parse(markdown, { async: false, renderer });
   return renderPage({
-    title: `${guide.title} - notes-server`,
+    title: `${title} - notes-server`,
     root: ROOT,
-    head: `<meta name="description" content="${escapeHtml(guide.description)}">
+    head: `<meta name="description" content="${escapeHtml(description)}">
 <link rel="stylesheet" href="${ROOT}docs/guide.css">
 <script src="${ROOT}docs/copy.js" type="module"></script>
 `,
@@ -43,9 +44,9 @@ ${items.join('\n')}
 }
 
 function renderNeighbours(guide: Guide): string {
-  const index = GUIDES.findIndex(({ name }) => name === guide.name);
-  const render = (rel: 'prev' | 'next', label: string, neighbour: Guide | undefined) =>
-    neighbour ? `<a rel="${rel}" href="${neighbour.name}">${label}: ${neighbour.title}</a>\n` : '';
+  const index = GUIDES.indexOf(guide);
+  const render = (rel: 'prev' | 'next', label: string, [name, title]: Partial<Guide> = []) =>
+    name ? `<a rel="${rel}" href="${name}">${label}: ${title}</a>\n` : '';
   return `<nav class="neighbours" aria-label="Previous and next guide">
 ${render('prev', 'Previous', GUIDES[index - 1])}${render('next', 'Next', GUIDES[index + 1])}</nav>`;
 }

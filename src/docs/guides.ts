@@ -2,10 +2,10 @@
 import { escapeHtml, renderPage } from './page.ts';
 
 /** A guide: its text is guides/{name}.md, its page /docs/guides/{name}. */
-export type Guide = Readonly<Record<'name' | 'title' | 'description', string>>;
+export type Guide = readonly [name: string, title: string, description: string];
 
-/** The name, the title and the description of each guide, by group. */
-const ROWS: Readonly<Record<string, readonly (readonly [string, string, string])[]>> = {
+/** The guides by group, in reading order. */
+export const GROUPS: Readonly<Record<string, readonly Guide[]>> = {
   'To use it': [
     ['scripting', 'Scripting notes', 'Notes from curl, an editor, cron and other programs.'],
     ['finding-notes', 'Finding notes', 'Tags on notes, order, pages, filters, search.'],
@@ -36,22 +36,16 @@ const ROWS: Readonly<Record<string, readonly (readonly [string, string, string])
   ],
 };
 
-/** The guides by group, in reading order. */
-export const GROUPS: readonly { readonly name: string; readonly guides: readonly Guide[] }[] =
-  Object.entries(ROWS).map(([name, rows]) => {
-    const guides = rows.map(([name, title, description]) => ({ name, title, description }));
-    return { name, guides };
-  });
-
 /** All guides, in reading order. */
-export const GUIDES: readonly Guide[] = GROUPS.flatMap(({ guides }) => guides);
+export const GUIDES: readonly Guide[] = Object.values(GROUPS).flat();
 
 /** Returns links to all guides as HTML, each group with a heading of this level. */
 export function renderGuideList(root: string, level: 2 | 3): string {
-  const groups = GROUPS.map(({ name, guides }) => {
+  const groups = Object.entries(GROUPS).map(([name, guides]) => {
     const items = guides.map((guide) => {
-      const description = `<span class="soft">${escapeHtml(guide.description)}</span>`;
-      return `<li>${renderLink(root, guide)} ${description}</li>`;
+      const [, , description] = guide;
+      const line = `<span class="soft">${escapeHtml(description)}</span>`;
+      return `<li>${renderLink(root, guide)} ${line}</li>`;
     });
     const list = `<ul class="guide-list">\n${items.join('\n')}\n</ul>`;
     return `<h${level}>${name}</h${level}>\n${list}`;
@@ -61,7 +55,7 @@ export function renderGuideList(root: string, level: 2 | 3): string {
 
 /** Returns links to all guides as HTML, folded on a narrow screen; `current` is the guide shown. */
 export function renderGuideMenu(root: string, current: Guide): string {
-  const groups = GROUPS.map(({ name, guides }) => {
+  const groups = Object.entries(GROUPS).map(([name, guides]) => {
     const items = guides.map((guide) => `<li>${renderLink(root, guide, current)}</li>`);
     return `<li><b>${name}</b>\n<ul>\n${items.join('\n')}\n</ul>\n</li>`;
   });
@@ -81,6 +75,7 @@ export function renderGuidesPage(): string {
 }
 
 function renderLink(root: string, guide: Guide, current?: Guide): string {
+  const [name, title] = guide;
   const here = guide === current ? ' aria-current="page"' : '';
-  return `<a href="${root}docs/guides/${guide.name}"${here}>${escapeHtml(guide.title)}</a>`;
+  return `<a href="${root}docs/guides/${name}"${here}>${escapeHtml(title)}</a>`;
 }

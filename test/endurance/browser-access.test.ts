@@ -145,7 +145,7 @@ for (const path of ['', '/not-found', '/validation-failed', '/nothing']) {
 test('guides: axe finds nothing on any of them', { skip }, async (t) => {
   const { page, faults } = await open(t, `${service.url}/docs/guides`);
   await assertAccessible(page, 'list');
-  for (const { name } of GUIDES) {
+  for (const [name] of GUIDES) {
     await page.goto(`${service.url}/docs/guides/${name}`);
     await assertAccessible(page, name);
   }

@@ -70,7 +70,7 @@ test('guides: on a phone, lines wrap or scroll in their place, and no option is 
   skip,
 }, async (t) => {
   const { page } = await open(t, `${service.url}/docs/guides`, { viewport: PHONE });
-  for (const { name } of GUIDES) {
+  for (const [name] of GUIDES) {
     await page.goto(`${service.url}/docs/guides/${name}`);
     assert.ok(await page.evaluate(HAS_ROOM), name);
     assert.deepEqual(await page.evaluate(CUT), [], name);

@@ -11,7 +11,7 @@ export function textOf(path: string): string {
 }
 
 /** The paths of the README and of all guides. */
-export const DOCUMENTS = ['README.md', ...GUIDES.map(({ name }) => guidePath(name))];
+export const DOCUMENTS = ['README.md', ...GUIDES.map(([name]) => guidePath(name))];
 
 /** Returns the text of the guide with this name. */
 export function guide(name: string): string {

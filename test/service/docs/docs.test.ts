@@ -15,7 +15,7 @@ import { startService } from '../../support/service.ts';
 import { root } from '../../support/sources.ts';
 
 const SLUGS = Object.keys(PROBLEM_STATUS);
-const GUIDE_PAGES = ['/docs/guides', ...GUIDES.map(({ name }) => `/docs/guides/${name}`)];
+const GUIDE_PAGES = ['/docs/guides', ...GUIDES.map(([name]) => `/docs/guides/${name}`)];
 const HTML = 'text/html; charset=utf-8';
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
