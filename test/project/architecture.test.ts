@@ -165,10 +165,11 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
       return packages.includes('sqlite3') && !path.startsWith('storage/sqlite/');
     }),
 
-  'each package is imported in one folder': () => {
+  'each package is imported in one folder, except for one that is a collection': () => {
     const names = new Set(
       sources.flatMap(({ packages }) => packages.filter((name) => !isNode(name))),
     );
+    names.delete('lru-cache');
     return [...names].flatMap((name) => {
       const users = sources.filter(({ packages }) => packages.includes(name));
       const isSpread = new Set(users.map(({ room }) => room)).size > 1;

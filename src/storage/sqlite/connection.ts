@@ -1,6 +1,7 @@
 // One connection of the `sqlite3` package. A throw inside its callbacks locks the statement for
 // ever, and concurrent transactions interleave: work runs in order, callbacks only settle promises.
 import { createRequire } from 'node:module';
+import { LRUCache } from 'lru-cache';
 import type { Database, Statement as PreparedStatement } from 'sqlite3';
 import {
   AnswerTooLarge,
@@ -76,8 +77,11 @@ const ignore = () => {};
 /** An open connection. */
 export class Connection {
   readonly #handle: Database;
-  /** The prepared statements by their SQL, the oldest first. */
-  readonly #statements = new Map<string, PreparedStatement>();
+  /** The prepared statements by their SQL. None is running when another one takes its place. */
+  readonly #statements = new LRUCache<string, PreparedStatement>({
+    max: MAX_STATEMENTS,
+    dispose: (statement) => statement.finalize(),
+  });
   #maxBytes = MAX_VALUE_BYTES;
   #mayBeOpen = false;
   #isClosing = false;
@@ -183,19 +187,13 @@ export class Connection {
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#last;
-    for (const statement of this.#statements.values()) statement.finalize();
+    this.#statements.clear();
     await new Promise<void>((resolve, reject) => {
       this.#handle.close((error) => (error ? reject(error) : resolve()));
     });
   }
 
   #prepare(sql: string): Promise<PreparedStatement> {
-    const [oldest] = this.#statements;
-    if (oldest && this.#statements.size === MAX_STATEMENTS) {
-      this.#statements.delete(oldest[0]);
-      // It is not running, because work never overlaps.
-      oldest[1].finalize();
-    }
     return new Promise((resolve, reject) => {
       const prepared: PreparedStatement = this.#handle.prepare(sql, (error: Error | null) => {
         if (error) return reject(this.#translate(error));
