@@ -1,5 +1,4 @@
 // The command `import`: fills an empty database with the records of an export.
-import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { openStorage, type StorageOptions } from '../open.ts';
 import {
@@ -87,7 +86,7 @@ export async function load(
   const raised = raiseLastIds(head.lastIds);
   const indexed = INDEXES.flatMap(({ finish }) => finish.map((sql) => ({ sql })));
   const ending = [...raised, ...indexed, REMOVE_MARK, EMPTY_LOG, renewGeneration()];
-  await target.transact(randomUUID(), ending);
+  await target.transact(ending);
 }
 
 /** Stores records. Rejects with the line of the first one that the database refuses. */
@@ -100,7 +99,7 @@ async function store(
   const indexed = INDEXES.filter(({ resource }) => resource === relation);
   const words = indexed.map((index) => index.insertion(rows));
   try {
-    await target.transact(randomUUID(), [insertion(relation, rows), ...words]);
+    await target.transact([insertion(relation, rows), ...words]);
   } catch (error) {
     const { message } = error as Error;
     if (!message.includes(' constraint failed')) throw error;
@@ -122,7 +121,7 @@ async function begin(target: Database): Promise<void> {
   if (isUnfinished) return empty(target);
   if (Object.keys(await lastIdsOf(target)).length > 0)
     throw new DatabaseUnusable('the database is not empty: import into a new one');
-  await target.transact(randomUUID(), SET_MARK);
+  await target.transact(SET_MARK);
 }
 
 async function empty(target: Database): Promise<void> {
@@ -131,11 +130,11 @@ async function empty(target: Database): Promise<void> {
     const sql = `DELETE FROM ${relation.table} WHERE ${isOnPage(relation)}`;
     for await (const { bounds } of pagesOf(target, relation)) {
       const page = { sql, parameter: JSON.stringify(bounds) };
-      await target.transact(randomUUID(), [page, EMPTY_LOG]);
+      await target.transact([page, EMPTY_LOG]);
     }
   }
-  for (const { empty: sql } of INDEXES) await target.transact(randomUUID(), [{ sql }]);
-  await target.transact(randomUUID(), [{ sql: 'DELETE FROM sqlite_sequence' }]);
+  for (const { empty: sql } of INDEXES) await target.transact([{ sql }]);
+  await target.transact([{ sql: 'DELETE FROM sqlite_sequence' }]);
 }
 
 /** Returns the statements that make sure that nothing up to `lastIds` is assigned again. */

@@ -11,10 +11,10 @@ export const fileGuard: FileGuard = {
     return {
       ...database,
       freshness: files.freshness,
-      async transact(batchId, statements) {
+      async transact(statements) {
         files.check();
         try {
-          return await database.transact(batchId, statements);
+          return await database.transact(statements);
         } finally {
           // It may have ended with a checkpoint.
           files.compareContent();

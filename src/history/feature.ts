@@ -1,6 +1,5 @@
 // What changes and deletions of notes replace: the trash, and the versions of notes. Triggers keep
 // it, so no write costs another statement.
-import { randomUUID } from 'node:crypto';
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
 import { violationAt } from '../contract/violations.ts';
 import type { Core, Feature } from '../feature.ts';
@@ -49,8 +48,7 @@ export async function keepFor(days: number, database: Database): Promise<void> {
   try {
     // Usually there is nothing to write, which a full disk would refuse.
     const [row] = await database.read({ sql: `SELECT days FROM ${SETTINGS}` });
-    if (row?.days !== days)
-      await database.transact(randomUUID(), [{ sql, parameter: String(days) }]);
+    if (row?.days !== days) await database.transact([{ sql, parameter: String(days) }]);
   } catch (error) {
     await database.close();
     throw error;

@@ -67,7 +67,7 @@ export function joinSupervisor(
         ...shared,
         // Ignores an error of the lease, because `transact` will reject with one.
         writable: () => lease.acquire().catch(() => {}),
-        transact: (batchId, statements) => lease.use(() => opened.transact(batchId, statements)),
+        transact: (statements) => lease.use(() => opened.transact(statements)),
         // One after the other, because the last connection to close checkpoints the log.
         close: () => lease.use(() => opened.close()),
       };

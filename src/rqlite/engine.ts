@@ -1,5 +1,6 @@
 // The engine for rqlite, which replicates SQLite with Raft. A batch is resent until a node answers:
 // its first statement inserts its id, so that a second run fails, and its rows are stored with it.
+import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import {
@@ -80,7 +81,7 @@ export async function openRqlite(
   }
   return {
     read: (statement) => history.read(() => send(cluster, statement, level)).then(rowsOf),
-    transact: (batchId, statements) => transact(cluster, history, batchId, statements),
+    transact: (statements) => transact(cluster, history, statements),
     async ping() {
       // Not as a read: however seldom it is called, it writes nothing while the leader stays.
       await history.ensureProven();
@@ -116,11 +117,11 @@ function rowsOf(reply: Reply): readonly Row[] {
 async function transact(
   cluster: Cluster,
   history: History,
-  batchId: string,
   statements: readonly Statement[],
 ): Promise<readonly (readonly Row[])[]> {
   // Before the batch is sent: until then, it is certain that it changed nothing.
   await history.ensureProven();
+  const batchId = randomUUID();
   // The statements of the service return rows, those of commands do not.
   const hasRows = statements.some(({ rows }) => rows !== undefined);
   const begin = history.batches.begin(batchId, hasRows ? ROWS_TO_SERVE : undefined);

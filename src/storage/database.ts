@@ -36,8 +36,8 @@ export type Source = Pick<Database, 'read'>;
 export interface Database {
   /** Runs one SELECT on a snapshot that contains every transaction resolved before the call. */
   read(statement: Statement): Promise<readonly Row[]>;
-  /** Runs one durable transaction. `batchId` lets an engine that lost the answer send it again. */
-  transact(batchId: string, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
+  /** Runs one durable transaction, and only once, even if an engine has to send it again. */
+  transact(statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
   /** Resolves when a transaction can begin at once. Missing unless processes share a lease. */
   writable?(): Promise<void>;
   /** Resolves when every connection has answered a query that reads the database. */

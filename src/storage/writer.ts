@@ -1,6 +1,5 @@
 // All writes of the service. A batch becomes one transaction of runs; a run holds consecutive
 // writes of one kind, which its statements carry out as a set. Those in a batch keep their order.
-import { randomUUID } from 'node:crypto';
 import type { FieldValue } from '../resources/resource.ts';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from './batcher.ts';
 import type { Database, Row, Statement } from './database.ts';
@@ -115,7 +114,7 @@ export function createWriter(
     let changes: readonly Change[] = [];
     let isDurable = false;
     try {
-      const all = await database.transact(randomUUID(), statements);
+      const all = await database.transact(statements);
       isDurable = true;
       const outcomes: unknown[] = [];
       for (const { kind, writes } of runs) {

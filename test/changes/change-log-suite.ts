@@ -101,7 +101,7 @@ export function testChangeLog(engine: Engine): void {
     assert.ok(created);
     const known = isOneOf([created.tag, created.tag.replace('-', '.')]);
     assert.equal((await notes.page({ limit: 1, offset: 0, known }))?.items, undefined);
-    await database.transact('renew', [EMPTY_LOG, renewGeneration()]);
+    await database.transact([EMPTY_LOG, renewGeneration()]);
     assert.deepEqual(await changesAfter(database, 0), []);
     const tag = (await notes.read(1))?.tag;
     assert.notEqual(tag, created.tag);

@@ -116,10 +116,10 @@ test('check: an index of which a part has been built again', async (t) => {
   let steps = 0;
   const failing: Database = {
     ...database,
-    transact(batchId, statements) {
+    transact(statements) {
       steps += 1;
       if (steps === 3) return Promise.reject(new DatabaseUnavailable('the end'));
-      return database.transact(batchId, statements);
+      return database.transact(statements);
     },
   };
   await assert.rejects(bringUpToDate(failing), DatabaseUnavailable);

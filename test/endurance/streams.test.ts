@@ -116,7 +116,7 @@ test('streams: a client that does not read is disconnected, and continues later'
 test('streams: a slow client gets 100,000 changes', async (t) => {
   const folder = temporaryFolder(t);
   const database = await openDatabase(t, join(folder, 'notes.db'));
-  await database.transact('fill', [
+  await database.transact([
     {
       sql: `${withNumbers(100_000)} INSERT INTO notes (title, body, number)
             SELECT 'a', 'b', n FROM numbers`,

@@ -38,7 +38,7 @@ async function largeFile(t: TestContext): Promise<string> {
   const database = await openDatabase(t, path);
   const sql = `${withNumbers(MANY)}
     INSERT INTO notes (title, body, number) SELECT n, printf('%.*c', 100000, 'x'), n FROM numbers`;
-  await database.transact('fill', [{ sql }]);
+  await database.transact([{ sql }]);
   await database.close();
   copyFileSync(path, TEMPLATE);
   return path;

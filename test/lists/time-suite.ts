@@ -82,7 +82,7 @@ const POSITIONS: readonly Partial<PageRequest>[] = [
 async function fill(t: Ends, engine: Engine, hasUnknownTimes = true) {
   const database = await engine.open(t);
   const moved = '5100 + id * 7 % 2003';
-  await database.transact('fill', [
+  await database.transact([
     {
       sql: `${withNumbers(5_000)} INSERT INTO notes (title, body, number, created_at, updated_at)
             SELECT 'a', 'b', n, ${timeSql('n')}, ${timeSql('n')} FROM numbers`,
@@ -220,17 +220,17 @@ export function testTimes(engine: Engine, share = 11): void {
     // Blocks of ids and of numbers overlap only in part.
     const insert = `INSERT INTO notes (title, body, number, created_at, updated_at)
       SELECT 'a', 'b', n + 500, 10 * n, 10 * n FROM numbers`;
-    await database.transact('fill', [{ sql: `${withNumbers(3_000)} ${insert}` }]);
+    await database.transact([{ sql: `${withNumbers(3_000)} ${insert}` }]);
     await assertFirst('id', [20_000, 1e9], [2_001, 2_002, 2_003]);
     await assertFirst('-id', [-1, 5_000], [499, 498, 497]);
-    await database.transact('change', [
+    await database.transact([
       { sql: 'UPDATE notes SET number = 3501, updated_at = 35010 WHERE id = 1' },
       { sql: 'UPDATE notes SET created_at = NULL, updated_at = NULL WHERE id = 2600' },
     ]);
     await assertFirst('id', [25_000, 1e9], [1, 2_501, 2_502]);
     // Another program has stored some times in nanoseconds.
     database = await engine.open(t);
-    await database.transact('fill', [
+    await database.transact([
       {
         sql: `${withNumbers(5_000)} INSERT INTO notes (title, body, number, created_at, updated_at)
               SELECT 'a', 'b', n, iif(n < 2048, n, 1700000000000000000 + n), n FROM numbers`,
@@ -257,7 +257,7 @@ export function testTimes(engine: Engine, share = 11): void {
     };
     const right = await totals();
     // With wrong bounds, whoever finds notes by them misses those of a block.
-    await database.transact('mislead', [
+    await database.transact([
       { sql: 'UPDATE note_blocks SET created_from = 0, created_to = 0 WHERE block = 4' },
       { sql: 'UPDATE note_number_blocks SET updated_from = 0, updated_to = 0 WHERE block = 4' },
     ]);

@@ -25,9 +25,9 @@ function comparing(database: Database, seen: { rows: number }): Database {
       : { sql: `SELECT ${rows} AS rows` };
   return {
     ...database,
-    async transact(batchId, statements) {
+    async transact(statements) {
       const both = statements.flatMap((statement) => [foretell(statement), statement]);
-      const results = await database.transact(batchId, both);
+      const results = await database.transact(both);
       const returned: (readonly Row[])[] = [];
       for (let index = 0; index < results.length; index += 2) {
         const [foretold, actual = []] = results.slice(index, index + 2);

@@ -92,7 +92,7 @@ export function testTables(engine: Engine): void {
 
   test('pages: the right records at every depth, several of them in one statement', async (t) => {
     const { database, heard, ...tables } = await startTables(t, engine);
-    await database.transact('fill', [
+    await database.transact([
       {
         sql: `${withNumbers(9_000)} INSERT INTO notes (id, title, body, number)
               SELECT n, 'note ' || n, 'line' || char(10) || 'feed', n FROM numbers`,

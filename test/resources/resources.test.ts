@@ -1,7 +1,6 @@
 // What derives from the declaration of a resource, on the engines of every test run: for the
 // resources of the service and for those of tasks.ts.
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { soundnessQueries } from '../../src/commands/check.ts';
 import { recordLines } from '../../src/commands/export.ts';
@@ -60,7 +59,7 @@ for (const engine of ENGINES) {
     const ids = [1, 2, 1_500];
     for (const resource of TASK_RESOURCES) {
       const complete = ids.map((id) => rowOf(resource, id));
-      await source.transact(randomUUID(), [insertion(resource, complete)]);
+      await source.transact([insertion(resource, complete)]);
       const read = readerOf(resource, () => undefined);
       const values = (await linesIn(source, resource)).map(
         (line) => read(readLine(Buffer.from(line))).values,
@@ -70,7 +69,7 @@ for (const engine of ENGINES) {
         ids.map((id) => sampleOf(resource, id)),
       );
       const rows = values.map((each, index) => [...each, ...(complete[index] ?? []).slice(-3)]);
-      await imported.transact(randomUUID(), [insertion(resource, rows)]);
+      await imported.transact([insertion(resource, rows)]);
     }
     await assertSame(source, imported, TASK_RESOURCES);
   });

@@ -105,7 +105,7 @@ test('cluster history: an error of a leader that missed a write is no outcome', 
   await assert.rejects(other.notes.create(['a', 'b']), DatabaseUncertain);
   // It fails where the note is missing.
   const sql = `INSERT INTO comments (note_id, body) VALUES (1, 'c')`;
-  await assert.rejects(database.transact('comment', [{ sql }]), DatabaseUncertain);
+  await assert.rejects(database.transact([{ sql }]), DatabaseUncertain);
   standIn.elect(1);
   const found = await database.read({ sql: 'SELECT count(*) AS count FROM comments' });
   assert.deepEqual(found, [{ count: 1 }]);

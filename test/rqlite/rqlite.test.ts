@@ -182,15 +182,22 @@ test('rqlite: a silent leader is replaced by another', async (t) => {
 
 test('rqlite: batches are forgotten after 20,000 later ones', async (t) => {
   const { database } = await openTables(t);
-  await database.transact('old', []);
-  await database.transact('new', []);
-  const age = `UPDATE notes_server_batches SET number = number + 19998 WHERE id = 'new'`;
-  await database.transact('between', [{ sql: age }]);
-  const sql = `SELECT id FROM notes_server_batches
-    WHERE id IN ('old', 'new', 'newest') ORDER BY id`;
-  assert.deepEqual(await database.read({ sql }), [{ id: 'new' }, { id: 'old' }]);
-  await database.transact('newest', []);
-  assert.deepEqual(await database.read({ sql }), [{ id: 'new' }, { id: 'newest' }]);
+  const addBatch = async () => {
+    await database.transact([]);
+    const [row] = await database.read({
+      sql: 'SELECT id FROM notes_server_batches ORDER BY number DESC LIMIT 1',
+    });
+    return row?.id;
+  };
+  const [old, next] = [await addBatch(), await addBatch()];
+  const age = `UPDATE notes_server_batches SET number = 19999 +
+    (SELECT number FROM notes_server_batches WHERE id = '${old}') WHERE id = '${next}'`;
+  await database.transact([{ sql: age }]);
+  const sql = `SELECT id FROM notes_server_batches WHERE id IN ('${old}', '${next}')
+    ORDER BY number`;
+  assert.deepEqual(await database.read({ sql }), [{ id: old }, { id: next }]);
+  await addBatch();
+  assert.deepEqual(await database.read({ sql }), [{ id: next }]);
 });
 
 test('rqlite: read levels; rows of a batch are always linearizable', async (t) => {
@@ -199,7 +206,7 @@ test('rqlite: read levels; rows of a batch are always linearizable', async (t) =
     const database = await open(t, standIn, level);
     standIn.levels.length = 0;
     standIn.faults.push({ fault: 'lost answer', of: 'execute' });
-    await database.transact('batch', [{ sql: 'DELETE FROM notes', rows: `'[]'` }]);
+    await database.transact([{ sql: 'DELETE FROM notes', rows: `'[]'` }]);
     await database.read({ sql: 'SELECT 1' });
     // The nodes were compared, because a write was repeated.
     const levels = standIn.levels.filter((each) => each !== 'none');
@@ -241,9 +248,9 @@ const NOWHERE = { sql: 'INSERT INTO nowhere VALUES (1)' };
 test('rqlite: a failed batch has no effect and reports its error', async (t) => {
   const { database } = await openTables(t);
   const insert = { sql: `INSERT INTO tags (name) VALUES ('kept?')` };
-  await assert.rejects(database.transact('id', [insert, NOWHERE]), /no such table: nowhere/);
+  await assert.rejects(database.transact([insert, NOWHERE]), /no such table: nowhere/);
   await assertTags(database, 0);
-  await database.transact('id', [insert]);
+  await database.transact([insert]);
   await assertTags(database, 1);
 });
 
@@ -253,10 +260,10 @@ test('rqlite: a batch that may be done in part is not repeated', async (t) => {
     sql: `INSERT INTO tags (name, number) SELECT 'a', count(*) FROM tags`,
     rows: `'[]'`,
   };
-  await assert.rejects(database.transact('id', [insert, NOWHERE]), DatabaseUncertain);
+  await assert.rejects(database.transact([insert, NOWHERE]), DatabaseUncertain);
   // A statement that fails at run time rolls the others back.
   const fails = { sql: `INSERT INTO tags (id, name, number) VALUES (1, 'b', 9)` };
-  const failed = database.transact('other', [insert, fails]);
+  const failed = database.transact([insert, fails]);
   await assert.rejects(failed, /UNIQUE constraint failed: tags/);
   await assertTags(database, 1);
 });
@@ -268,10 +275,10 @@ test('rqlite: no writes to newer tables or an unfinished import', async (t) => {
     [`INSERT INTO ${versions} VALUES (99)`, `DELETE FROM ${versions} WHERE version = 99`],
     ['CREATE TABLE notes_server_import (begun INTEGER)', 'DROP TABLE notes_server_import'],
   ] as const) {
-    await database.transact(begin, [{ sql: begin }]);
+    await database.transact([{ sql: begin }]);
     await assert.rejects(notes.create(['a', 'b']), isNotDone);
     assert.deepEqual(await titles(notes), []);
-    await database.transact(end, [{ sql: end }]);
+    await database.transact([{ sql: end }]);
   }
   assert.equal(await notes.create(['a', 'b']), 1);
 });

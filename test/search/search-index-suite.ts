@@ -1,6 +1,5 @@
 // The tests of the search index, for any engine.
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EMPTY_LOG, renewGeneration } from '../../src/commands/import.ts';
@@ -98,7 +97,7 @@ export function testSearchIndex(engine: Engine): void {
     const { index, close } = startIndex(t, database);
     await change(database, `UPDATE notes SET body = 'new' WHERE id IN (3, 300, 555)`);
     await change(database, 'DELETE FROM notes WHERE id IN (4, 301)');
-    await database.transact(randomUUID(), [EMPTY_LOG, renewGeneration()]);
+    await database.transact([EMPTY_LOG, renewGeneration()]);
     let steps = 0;
     heard.beforeTransaction = async () => {
       steps += 1;
@@ -127,7 +126,7 @@ export function testSearchIndex(engine: Engine): void {
     for (let round = 0; round < 3; round += 1) {
       await change(database, manyNotes(300, `'round ${round}'`));
       await change(database, `DELETE FROM notes WHERE id % 7 = ${round}`);
-      if (round === 1) await database.transact(randomUUID(), [EMPTY_LOG, renewGeneration()]);
+      if (round === 1) await database.transact([EMPTY_LOG, renewGeneration()]);
       await Promise.all(indexes.map((each) => each.catchUp()));
       await assertIndexed(database);
     }
@@ -137,8 +136,7 @@ export function testSearchIndex(engine: Engine): void {
     test(`search index: ${work} that comes too late has no effect`, async (t) => {
       const { database, heard, index } = await openIndexed(t, engine);
       await change(database, manyNotes(10, `'old'`));
-      if (work === 'a new start')
-        await database.transact(randomUUID(), [EMPTY_LOG, renewGeneration()]);
+      if (work === 'a new start') await database.transact([EMPTY_LOG, renewGeneration()]);
       const other = startIndex(t, heard.plain);
       const overtake = async () => {
         heard.beforeTransaction = async () => {};
@@ -171,13 +169,13 @@ export function testSearchIndex(engine: Engine): void {
     await until(() => isIndexed(database));
     INDEX_TIMES.maxWaitMs = 60_000;
     await index.catchUp();
-    await database.transact(randomUUID(), [EMPTY_LOG, renewGeneration()]);
+    await database.transact([EMPTY_LOG, renewGeneration()]);
     await change(database, `UPDATE notes SET body = 'c' WHERE id = 1`);
     await index.catchUp();
     // It looks once more for changes, and then pauses.
     await index.catchUp();
     await change(heard.plain, `UPDATE notes SET body = 'd' WHERE id = 1`);
-    await heard.plain.transact(randomUUID(), [EMPTY_LOG, renewGeneration()]);
+    await heard.plain.transact([EMPTY_LOG, renewGeneration()]);
     // A hundred notes take longer than this, no matter how fast the ones before were.
     INDEX_TIMES.maxWaitMs = 0.01;
     await assert.rejects(index.catchUp(), IndexBehind);

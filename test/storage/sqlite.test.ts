@@ -156,10 +156,7 @@ for (const path of [undefined, ':memory:']) {
         const database = await openDatabase(t, path);
         await change(database, ADD);
         if (prepare) await change(database, prepare);
-        const failing = database.transact(
-          'test',
-          statements.map((each) => ({ sql: each })),
-        );
+        const failing = database.transact(statements.map((each) => ({ sql: each })));
         await assert.rejects(
           failing,
           (error) => error instanceof DatabaseUnavailable === unavailable,
@@ -168,7 +165,7 @@ for (const path of [undefined, ':memory:']) {
 
         if (mend) await change(database, mend);
         assert.deepEqual(await change(database, ADD), [{ id: 2 }]);
-        const later = await database.transact('test', [{ sql: ADD }, { sql: ADD }]);
+        const later = await database.transact([{ sql: ADD }, { sql: ADD }]);
         assert.deepEqual(later, [[{ id: 3 }], [{ id: 4 }]]);
       });
     }
@@ -179,7 +176,7 @@ for (const path of [undefined, ':memory:']) {
     const seen: unknown[] = [];
     for (let round = 1; round <= 30; round += 1) {
       const reading = Promise.all([1, 2, 3].map(() => countOf(database)));
-      await database.transact('test', [{ sql: ADD }, { sql: ADD }, { sql: ADD }]);
+      await database.transact([{ sql: ADD }, { sql: ADD }, { sql: ADD }]);
       seen.push(...(await reading), await countOf(database));
     }
     assert.equal(seen.at(-1), 90);
@@ -191,9 +188,7 @@ for (const path of [undefined, ':memory:']) {
 
   test(`sqlite: concurrent transactions take turns (${where})`, async (t) => {
     const database = await openDatabase(t, path);
-    const pairs = Array.from({ length: 20 }, () =>
-      database.transact('test', [{ sql: ADD }, { sql: ADD }]),
-    );
+    const pairs = Array.from({ length: 20 }, () => database.transact([{ sql: ADD }, { sql: ADD }]));
     const ids = (await Promise.all(pairs)).flat(2).map(({ id }) => id);
     assert.deepEqual(
       ids,
@@ -206,7 +201,7 @@ for (const path of [undefined, ':memory:']) {
     const work = [
       ...Array.from({ length: 20 }, () => change(database, ADD)),
       ...Array.from({ length: 20 }, () => countOf(database)),
-      database.transact('test', [{ sql: ADD }, { sql: ADD }]),
+      database.transact([{ sql: ADD }, { sql: ADD }]),
       database.ping(),
     ];
     await database.close();
@@ -232,15 +227,15 @@ test('sqlite: a lock makes writes unavailable while reads go on', async (t) => {
   for (const writes of [[ADD], [ADD, rename], [rename]]) {
     const statements = writes.map((sql) => ({ sql }));
     await other.execute('BEGIN EXCLUSIVE');
-    await assert.rejects(database.transact('test', statements), DatabaseUnavailable);
+    await assert.rejects(database.transact(statements), DatabaseUnavailable);
     await database.ping();
     const before = await countOf(database);
     await other.execute('ROLLBACK');
 
     // Another statement commits before a refused one runs again.
-    await database.transact('test', [{ sql: rename }, { sql: 'DELETE FROM notes' }]);
+    await database.transact([{ sql: rename }, { sql: 'DELETE FROM notes' }]);
     assert.equal(await countOf(database), before);
-    await database.transact('test', statements);
+    await database.transact(statements);
   }
 });
 

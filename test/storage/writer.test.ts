@@ -186,11 +186,3 @@ test('writes: those with tags end a batch earlier, because they share no stateme
   await Promise.all(Array.from({ length: 400 }, (_, id) => writer.putTagged(id, 'a', 1)));
   assert.equal(writer.heard.transactions.length, 2);
 });
-
-test('writes: every transaction has its own id', async (t) => {
-  const writer = await startWriter(t);
-  await Promise.allSettled([writer.put(1, 'a'), writer.put(2, 'bad')]);
-  const ids = writer.heard.transactions.map(({ batchId }) => batchId);
-  assert.equal(ids.length, 3);
-  assert.equal(new Set(ids).size, 3);
-});

@@ -2,7 +2,7 @@
 // database that records its calls.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
   type Dirent,
@@ -118,7 +118,7 @@ export function rows(database: Database, sql: string): Promise<readonly Row[]> {
 
 /** Runs one statement without a parameter as a transaction, and returns its rows. */
 export async function change(database: Database, sql: string): Promise<readonly Row[]> {
-  const [result = []] = await database.transact(randomUUID(), [{ sql }]);
+  const [result = []] = await database.transact([{ sql }]);
   return result;
 }
 
@@ -130,7 +130,7 @@ export const withNumbers = (count: number) => `WITH RECURSIVE numbers (n) AS (
 export interface Overheard {
   readonly database: Database;
   readonly reads: Statement[];
-  readonly transactions: { readonly batchId: string; readonly statements: readonly Statement[] }[];
+  readonly transactions: { readonly statements: readonly Statement[] }[];
   beforeTransaction: () => Promise<void>;
 }
 
@@ -146,10 +146,10 @@ export function overhear(database: Database): Overheard {
         heard.reads.push(statement);
         return database.read(statement);
       },
-      async transact(batchId, statements) {
-        heard.transactions.push({ batchId, statements });
+      async transact(statements) {
+        heard.transactions.push({ statements });
         await heard.beforeTransaction();
-        return database.transact(batchId, statements);
+        return database.transact(statements);
       },
     },
   };

@@ -28,7 +28,7 @@ export async function filledFile(test: Ends, count: number): Promise<string> {
 
 async function fill(test: Ends, path: string, count: number): Promise<void> {
   const database = await openDatabase(test, path);
-  await database.transact('fill', [
+  await database.transact([
     {
       sql: `${withNumbers(count)} INSERT INTO notes (title, body, number, created_at)
             SELECT 'title ' || n, printf('%.*c', 1000, 'x'), n, 1700000000000 + n FROM numbers`,

@@ -1,7 +1,6 @@
 // Random combinations of all parameters of lists, compared with a plain model in memory. A filter
 // is one entry of ASKED, a value of `include` one of INCLUDED.
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
@@ -101,7 +100,7 @@ async function fill(service: Service): Promise<List[]> {
     const sql = `
       UPDATE ${table} SET created_at = sent.value ->> 1, updated_at = sent.value ->> 2
       FROM json_each(?1) AS sent WHERE ${table}.id = sent.value ->> 0`;
-    await database.transact(randomUUID(), [{ sql, parameter: JSON.stringify(rows) }]);
+    await database.transact([{ sql, parameter: JSON.stringify(rows) }]);
   }
   await database.close();
 

@@ -81,7 +81,7 @@ export async function collectStatements(test: Ends): Promise<NamedStatement[]> {
     );
   }
   for (const resource of RESOURCES) await hearLists(resource, database, hear);
-  await database.transact('empty', [EMPTY_LOG]);
+  await database.transact([EMPTY_LOG]);
   await tableOf(notes, database).create([{}]);
   await hear('search index: restart', () => index.catchUp());
   const feed = new ChangeFeed(database);

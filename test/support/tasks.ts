@@ -55,9 +55,6 @@ const TABLES = [
 export async function openWithTasks(t: Ends, engine: Engine): Promise<Database> {
   const database = await engine.open(t);
   const statements = TABLES.flatMap(statementsOf);
-  await database.transact(
-    'tasks and steps',
-    statements.map((sql) => ({ sql })),
-  );
+  await database.transact(statements.map((sql) => ({ sql })));
   return database;
 }

@@ -22,7 +22,7 @@ export async function migrate(database: Database, steps: readonly string[] = STE
     const step = steps[version];
     if (step === undefined) return;
     try {
-      await database.transact(`migration-${version + 1}`, transactionOf(step, version + 1));
+      await database.transact(transactionOf(step, version + 1));
     } catch (error) {
       // If another process has taken the same step, this one failed on the key of the versions.
       const now = await storedSchema(database.read, steps.length);

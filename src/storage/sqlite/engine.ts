@@ -106,7 +106,7 @@ function databaseOf(writer: Connection, readers: readonly Connection[]): LocalDa
       return reader.exclusively(() => reader.run(statement, maxMs));
     },
 
-    transact(_batchId, statements) {
+    transact(statements) {
       return writer.exclusively(async () => {
         try {
           return await writer.transact(statements);

@@ -1,6 +1,5 @@
 // Filters of lists by time: exclusive, to the millisecond.
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { openPath } from '../../support/databases.ts';
 import { type Service, startService } from '../../support/service.ts';
@@ -17,7 +16,7 @@ async function fill(service: Service, times: readonly (number | null)[]): Promis
   const sql = `
     UPDATE notes SET created_at = sent.value ->> 1, updated_at = sent.value ->> 1
     FROM json_each(?1) AS sent WHERE notes.id = sent.value ->> 0`;
-  await database.transact(randomUUID(), [{ sql, parameter: JSON.stringify(rows) }]);
+  await database.transact([{ sql, parameter: JSON.stringify(rows) }]);
   await database.close();
 }
 

@@ -206,17 +206,14 @@ test('names: a note that others delete and restore meanwhile is written', async 
   const openDatabase = async (open: () => Promise<Database>): Promise<Database> => {
     const database = await open();
     const change = (...statements: string[]) =>
-      database.transact(
-        `${times} ${statements}`,
-        statements.map((sql) => ({ sql })),
-      );
+      database.transact(statements.map((sql) => ({ sql })));
     return {
       ...database,
-      async transact(id, statements) {
-        if (times === 0) return database.transact(id, statements);
+      async transact(statements) {
+        if (times === 0) return database.transact(statements);
         times -= 1;
         await change('DELETE FROM notes');
-        const rows = await database.transact(id, statements);
+        const rows = await database.transact(statements);
         await change(
           `INSERT INTO notes (id, title, body, number) SELECT 1, 'a', 'b', ${LAST_NUMBER} + 1`,
           `INSERT INTO note_names (note_id, name) VALUES (1, 'backup')`,
