@@ -1,6 +1,5 @@
 // Reads the pages of lists; requests that arrive while a page is being read share one statement.
 
-import { NEVER } from '../records/condition.ts';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from '../storage/batcher.ts';
 import {
   type Database,
@@ -142,12 +141,11 @@ export class Pages {
     // Powers of two, so that there are few statements to prepare.
     const size = 2 ** Math.ceil(Math.log2(items.length));
     const padded = Array.from({ length: size }, (_, index) => items[index]?.request ?? NO_PAGE);
-    const isConditional = items.some(({ request: { known = NEVER } }) => known !== NEVER);
     const [first] = items;
     if (!first) return 0;
     const { isLarge } = first.shape;
     const statement = {
-      sql: this.#statement(first, size, isConditional),
+      sql: this.#statement(first, size),
       parameter: JSON.stringify(padded.map(valuesIn)),
       isSlow: this.#isSlow(first.shape),
     };
@@ -170,12 +168,12 @@ export class Pages {
     return isWhole ? rows : this.#database.read(statement);
   }
 
-  #statement({ shape, name }: Item, size: number, isConditional: boolean): string {
-    const key = `${name} ${size} ${isConditional}`;
+  #statement({ shape, name }: Item, size: number): string {
+    const key = `${name} ${size}`;
     const known = this.#statements.get(key);
     if (known) return known;
     if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
-    const sql = listSql(this.parts, shape, size, isConditional);
+    const sql = listSql(this.parts, shape, size);
     this.#statements.set(key, sql);
     return sql;
   }

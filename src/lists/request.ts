@@ -23,10 +23,14 @@ export interface PageRequest {
   readonly include?: readonly string[];
   /** Whether records are lines, instead of the items of an array. */
   readonly isLines?: boolean;
+  /** The records are not read if the tag of the list satisfies it. */
   readonly known?: Condition;
   /** Who asks for the page. It is read only while it can be sent. */
   readonly call?: Pick<Call, 'clientId' | 'signal' | 'ensureSendable' | 'reserveLarge'> | undefined;
 }
+
+/** What follows the tag of a list in that of its lines. */
+export const LINES_ENDING = '.ndjson';
 
 /** The greatest key, as in the contract; its successor is an exact integer in JSON as well. */
 export const MAX_KEY = Number.MAX_SAFE_INTEGER - 1;
@@ -42,12 +46,13 @@ export interface Shape
   readonly position: 'offset' | 'deep' | 'after' | 'before';
   readonly isOne: boolean;
   readonly filters: readonly string[];
+  readonly isConditional: boolean;
   readonly isLarge: boolean;
 }
 
 /** Returns the shape of a request. Two requests with the same JSON text of it share statements. */
 export function shapeOf(request: PageRequest, isLarge: boolean): Shape {
-  const { order = 'id', after, before, offset = 0, filters = {} } = request;
+  const { order = 'id', after, before, offset = 0, filters = {}, known = NEVER } = request;
   const byOffset = offset >= DEEP_OFFSET ? 'deep' : 'offset';
   const byKey = after === undefined ? 'before' : 'after';
   return {
@@ -59,13 +64,14 @@ export function shapeOf(request: PageRequest, isLarge: boolean): Shape {
     fields: request.fields ?? [],
     include: request.include ?? [],
     isLines: request.isLines ?? false,
+    isConditional: known !== NEVER,
     isLarge,
   };
 }
 
 /** Returns the values of a request, which statements get in JSON. */
 export function valuesIn(request: PageRequest): object {
-  const { limit, offset = 0, owner = 0, id, after, before, filters, known = NEVER } = request;
+  const { limit, offset = 0, owner = 0, id, after, before, filters, known } = request;
   const key = after ?? before;
   return { limit, offset, owner, id, key, filters, known };
 }

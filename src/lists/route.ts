@@ -16,7 +16,7 @@ import { type Memory, PAGES } from '../storage/writer.ts';
 import type { Page, Pages } from './pages.ts';
 import { filterValues, type ListParts, madeIn, orderOf } from './parts.ts';
 import { checkListQuery, type ListQuery, linkHeader } from './query.ts';
-import type { PageRequest } from './request.ts';
+import { LINES_ENDING, type PageRequest } from './request.ts';
 
 type ListInput = Input<ListQuery & Ids, unknown>;
 
@@ -54,9 +54,6 @@ interface Scope extends Pick<PageRequest, 'owner' | 'isOfCounterpart' | 'isLines
   readonly label: string;
 }
 
-/** What follows the tag of a list in that of its lines. */
-const LINES_ENDING = '.ndjson';
-
 /** A page as it is sent. */
 interface ListText {
   readonly tag: string;
@@ -85,7 +82,6 @@ class Lists {
   async #read(input: ListInput, path: string, scope: Scope, name: string): Promise<Reply> {
     const { pages, memory } = this.#listed;
     const { parameters, headers, call } = input;
-    const ending = scope.isLines ? LINES_ENDING : '';
     const { limit, offset, after, before, fields = [], include = [] } = parameters;
     const sent = new URLSearchParams(call.query);
     checkListQuery(pages.parts, parameters, sent);
@@ -99,11 +95,11 @@ class Lists {
       filters: this.#filtersIn(parameters, scope),
       fields,
       include,
-      known: knownCondition(headers, ending),
+      known: knownCondition(headers),
       call,
     });
     if (!page) throw notFound(scope.label, call.pathValues[0]);
-    const list = await this.#render(input, path, sent, page, ending);
+    const list = await this.#render(input, path, sent, page);
     memory.keep(page.revision, PAGES, [[name, list]]);
     return replyWith(list, input);
   }
@@ -113,17 +109,15 @@ class Lists {
     path: string,
     sent: URLSearchParams,
     page: Page,
-    ending: string,
   ): Promise<ListText> {
-    const { total, items } = page;
-    const tag = page.tag + ending;
+    const { tag, total, items } = page;
     if (items === undefined) return { tag, text: undefined, link: [] };
     const { parts } = this.#listed.pages;
     const url = `${this.#listed.bases.baseUrl}${path}`;
     const link = linkHeader(url, parts, input.parameters, sent, page);
     const { limit, offset, after, before } = input.parameters;
     const position = after === undefined && before === undefined ? `"offset":${offset},` : '';
-    const [start, separator, end] = ending
+    const [start, separator, end] = tag.endsWith(LINES_ENDING)
       ? ['', '\n', items.length > 0 ? '\n' : '']
       : ['{"items":[', ',', `],"limit":${limit},${position}"total":${total}}`];
     const records = await recordsOf(items, parts, input);
@@ -184,13 +178,8 @@ function pieceOf(record: string | Buffer, start: number, end?: number): string |
   return typeof record === 'string' ? record.slice(start, end) : record.subarray(start, end);
 }
 
-/** Returns the condition under which the client knows a list in the form with this ending. */
-function knownCondition(
-  { 'if-none-match': noneMatch = [] }: RequestHeaders,
-  ending: string,
-): Condition {
+/** Returns the condition under which the client knows a list. */
+function knownCondition({ 'if-none-match': noneMatch = [] }: RequestHeaders): Condition {
   if (noneMatch === '*') return null;
-  const known = noneMatch.filter(({ text }) => text.endsWith(ending));
-  const texts = known.map(({ text }) => text.slice(0, text.length - ending.length));
-  return isOneOf(texts.filter((text) => TAG.test(text)));
+  return isOneOf(noneMatch.map(({ text }) => text).filter((text) => TAG.test(text)));
 }

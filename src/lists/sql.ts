@@ -7,22 +7,18 @@ import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';
 import { totalSql } from './blocks.ts';
 import { EVERYTHING, List, type RecordQuery } from './list.ts';
 import { type ListParts, madeIn, membersIn } from './parts.ts';
-import { MAX_KEY, type Shape } from './request.ts';
+import { LINES_ENDING, MAX_KEY, type Shape } from './request.ts';
 
 /** Returns the SQL of `count` pages; in a row, `request` is the index of its request. */
-export function listSql(
-  parts: ListParts,
-  shape: Shape,
-  count: number,
-  isConditional: boolean,
-): string {
+export function listSql(parts: ListParts, shape: Shape, count: number): string {
   const pages = Array.from({ length: count }, (_, index) => {
-    return new PageSql(new List(parts, shape, index), index, isConditional);
+    return new PageSql(new List(parts, shape, index), index);
   });
   const everything = totalSql({ table: parts.resource.blocks, where: 'TRUE' });
   // The tag of an index names the last change in it, so it never stands for a later state.
   const { index } = new List(parts, shape, 0);
-  const state = index?.state ?? `SELECT ${tagSql(LAST_NUMBER, '.')}`;
+  const tag = index?.state ?? `SELECT ${tagSql(LAST_NUMBER, '.')}`;
+  const state = shape.isLines ? `SELECT (${tag}) || '${LINES_ENDING}'` : tag;
   const queries = [
     `state (tag) AS MATERIALIZED (${state})`,
     `${EVERYTHING} (total) AS MATERIALIZED (${everything})`,
@@ -45,7 +41,7 @@ class PageSql {
   /** Rows before a key are in the reverse order. */
   readonly #isRising: boolean;
 
-  constructor(list: List, index: number, isConditional: boolean) {
+  constructor(list: List, index: number) {
     this.#list = list;
     this.#index = index;
     const { parts, resource, shape } = list;
@@ -53,7 +49,8 @@ class PageSql {
     const needed = madeIn(parts, shape.include).flatMap(([, { fields }]) => fields);
     this.#isUnfinished = needed.length > 0;
     if (this.#isUnfinished && shape.fields.length > 0) this.#added = ownMembers(resource, needed);
-    if (isConditional) this.#isKnown = satisfiesSql(list.value('known'), '(SELECT tag FROM state)');
+    if (shape.isConditional)
+      this.#isKnown = satisfiesSql(list.value('known'), '(SELECT tag FROM state)');
     this.#isRising = (list.order.isFalling ?? false) === (shape.position === 'before');
   }
 

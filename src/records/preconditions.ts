@@ -5,7 +5,7 @@ import { Problem } from '../http/problem.ts';
 import { type Condition, isNoneOf, isOneOf, NEVER } from './condition.ts';
 
 /** The form of the tags of this service; no other tag can match. */
-export const TAG = /^[0-9a-f]{8}[-.]\d{1,16}$/;
+export const TAG = /^[0-9a-f]{8}[-.]\d{1,16}(?:\.ndjson)?$/;
 
 /** How the tag of a text ends, after that of its record. */
 const TEXT_END = /\.(?:md|txt)$/;
