@@ -54,7 +54,7 @@ class PageSql {
     this.#isRising = (list.order.isFalling ?? false) === (shape.position === 'before');
   }
 
-  /** Returns the named queries: those of the list, its first block, the ids of a large page. */
+  /** Returns the named queries: those of the list, and its first block. */
   queries(): string[] {
     const { order, shape } = this.#list;
     const queries = this.#list.queries();
@@ -68,9 +68,6 @@ class PageSql {
           FROM ${counts.table} WHERE ${counts.where})
         WHERE before + count > ${this.#list.value('offset')})`);
     }
-    if (shape.isLarge)
-      queries.push(`found (id, sort_key) AS MATERIALIZED (
-        SELECT id, sort_key FROM (${this.#rows()}) ${this.#inOrder()})`);
     return queries;
   }
 
@@ -87,7 +84,7 @@ class PageSql {
         ${unlessKnown('items')} AS items, count, ${low} AS low, ${high} AS high
       FROM (SELECT ${shape.isLarge ? "''" : this.#texts()} AS items, count(*) AS count,
               min(sort_key) AS low, max(sort_key) AS high
-            FROM (${shape.isLarge ? 'found' : this.#rows()}) AS ${resource.table})`;
+            FROM (${this.#rows()}) AS ${resource.table})`;
     const row = this.#hasKeys ? this.#withNeighbours(page) : page;
     return shape.isLarge ? `${row} UNION ALL ${this.#largeRecords()}` : row;
   }
@@ -115,11 +112,10 @@ class PageSql {
 
   /** Returns only what the records need: SQLite sorts all columns of a subquery. */
   #columns(): string {
-    const { resource, shape } = this.#list;
+    const { resource } = this.#list;
     const members = [...this.#members, ...(this.#added ?? [])];
     const columns = members.flatMap((member) => member.columns);
-    const needed = shape.isLarge ? ['id'] : new Set(columns);
-    return [...needed].map((column) => `${resource.table}.${column}`).join(', ');
+    return [...new Set(columns)].map((column) => `${resource.table}.${column}`).join(', ');
   }
 
   /** One row for each record, as bytes: they need no encoding on their way to the socket. */
@@ -129,7 +125,7 @@ class PageSql {
     const others = this.#hasKeys ? ', NULL, NULL' : '';
     return `
       SELECT ${this.#index}, NULL, NULL, NULL, ${record}, 1, NULL, NULL${others}
-      FROM found CROSS JOIN ${table} ON ${table}.id = found.id`;
+      FROM (SELECT * FROM (${this.#rows()}) ${this.#inOrder()}) AS ${table}`;
   }
 
   /** Orders records that were found in the reverse order. */
