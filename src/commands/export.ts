@@ -1,4 +1,5 @@
 // Exports: all records as JSON lines. The command `export` writes them to a file or to the output.
+import { writeFile } from 'node:fs/promises';
 import type { StorageOptions } from '../open.ts';
 import { countsOf, isOnPage, lastIdsOf, pagesOf, relationsIn, totalOf } from '../pages.ts';
 import { type Member, memberOf, membersSql } from '../records/text.ts';
@@ -6,7 +7,7 @@ import { columnsOf, keysOf, type Relation, typeOf } from '../relations.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { timeSql } from '../time.ts';
 import { endLine, headLine } from './export-format.ts';
-import { createProgress, type ShowText } from './progress.ts';
+import { createProgress, type OnProgress, type ShowText } from './progress.ts';
 import { openSnapshot } from './snapshot.ts';
 import { writeWhole } from './whole-file.ts';
 
@@ -21,44 +22,33 @@ export async function exportLines(
 ): Promise<string | undefined> {
   await using source = await openSnapshot(from);
   if (file === undefined) {
-    await writeLines(source, output, () => {});
+    for await (const text of exportTexts(source)) await output(text);
     return undefined;
   }
-  let count = 0;
+  const progress = createProgress(show, 'exported');
   await writeWhole(file, {
     source: from.db.kind === 'file' ? from.db.name : undefined,
-    async write(_path, handle) {
-      count = await writeLines(source, (text) => handle.appendFile(text), show);
-    },
+    write: (_path, handle) => writeFile(handle, exportTexts(source, progress)),
   });
-  return `exported ${formatRecords(count)} to ${file}`;
+  return `exported ${formatRecords(totalOf(await countsOf(source)))} to ${file}`;
 }
 
-async function writeLines(source: Source, write: WriteText, show: ShowText): Promise<number> {
-  const progress = createProgress(show, 'exported');
-  let count = 0;
-  for await (const { text, done, total } of exportTexts(source)) {
-    await write(text);
-    progress(done, total);
-    count = done;
-  }
-  return count;
-}
-
-/** Yields an export, with how many of all records the texts have so far. */
-export async function* exportTexts(source: Source) {
+/** Yields an export. */
+export async function* exportTexts(source: Source, onProgress: OnProgress = () => {}) {
   const counts = await countsOf(source);
   const total = totalOf(counts);
   let done = 0;
-  yield { text: headLine({ counts, lastIds: await lastIdsOf(source) }), done, total };
+  yield headLine({ counts, lastIds: await lastIdsOf(source) });
+  onProgress(done, total);
   for (const relation of await relationsIn(source)) {
     for await (const { lines, count } of recordLines(source, relation)) {
+      yield lines;
       done += count;
-      yield { text: lines, done, total };
+      onProgress(done, total);
     }
   }
   if (done !== total) throw new DatabaseUnusable('the database is damaged: run check');
-  yield { text: endLine(total), done, total };
+  yield endLine(total);
 }
 
 /** Reads a table page by page: one line of JSON for each record, with its type as first member. */

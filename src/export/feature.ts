@@ -69,7 +69,7 @@ async function* read(
     const { openSnapshot } = await import('../commands/snapshot.ts');
     await using snapshot = await openSnapshot(options, database, call.signal());
     yield { bytes: Buffer.alloc(0), hasMore: true };
-    for await (const { text } of exportTexts(snapshot)) {
+    for await (const text of exportTexts(snapshot)) {
       if (call.key?.isOver) throw unavailable('The key has expired or was removed.');
       yield { bytes: Buffer.from(text), hasMore: true };
     }
