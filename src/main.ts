@@ -178,8 +178,7 @@ function createLog({ logLevel, logFormat, processes }: Options): Log {
   const { stderr, pid } = process;
   const always = processes > 1 ? { process: pid } : {};
   const isPretty = logFormat === 'pretty' || (logFormat === 'auto' && stderr.isTTY);
-  const toLine = isPretty ? prettyLine(stderr.isTTY && stderr.hasColors()) : jsonLine;
-  return new LineLog(logLevel, { always, toLine });
+  return new LineLog(logLevel, { always, toLine: isPretty ? prettyLine : jsonLine });
 }
 
 async function reloadKeys(app: Pick<App, 'reloadKeys'>, file: string, log: Log): Promise<void> {

@@ -1,31 +1,29 @@
 // Formats log lines for people at a terminal.
-import { inspect } from 'node:util';
+import { inspect, styleText } from 'node:util';
 import type { LogFields } from './log.ts';
 
-const COLOURS: Record<string, string> = { error: '31', warn: '33', info: '32', debug: '36' };
-const DIM = '2';
+const COLOURS = { error: 'red', warn: 'yellow', info: 'green', debug: 'cyan' } as const;
 
-/** Returns a formatter of lines, which escapes control characters and never throws. */
-export function prettyLine(hasColours: boolean): (fields: LogFields) => string {
-  const paint = (code: string | undefined, text: string) =>
-    hasColours ? `\u001b[${code}m${text}\u001b[0m` : text;
+/** Formats a line, in colours if the terminal has them; escapes control characters, never throws. */
+export function prettyLine({ time, level, message, error, ...others }: LogFields): string {
+  const { method, route = '-', status = 'gone', ms, ...rest } = others;
+  const isRequest = message === 'request';
+  const what = isRequest ? `${method} ${route} ${status} ${ms} ms` : String(message);
+  const members = Object.entries(isRequest ? rest : others).filter(
+    ([, value]) => value !== undefined,
+  );
+  const words = [
+    paint('dim', clockTime(String(time))),
+    paint(COLOURS[level as keyof typeof COLOURS], String(level).toUpperCase().padEnd(5)),
+    escapeControls(what),
+    ...members.map(([name, value]) => paint('dim', `${name}=${escapeControls(format(value))}`)),
+  ];
+  const details = error === undefined ? [] : format(error).split('\n').map(escapeControls);
+  return [words.join(' '), ...details].join('\n    ');
+}
 
-  return ({ time, level, message, error, ...others }) => {
-    const { method, route = '-', status = 'gone', ms, ...rest } = others;
-    const isRequest = message === 'request';
-    const what = isRequest ? `${method} ${route} ${status} ${ms} ms` : String(message);
-    const members = Object.entries(isRequest ? rest : others).filter(
-      ([, value]) => value !== undefined,
-    );
-    const words = [
-      paint(DIM, clockTime(String(time))),
-      paint(COLOURS[String(level)], String(level).toUpperCase().padEnd(5)),
-      escapeControls(what),
-      ...members.map(([name, value]) => paint(DIM, `${name}=${escapeControls(format(value))}`)),
-    ];
-    const details = error === undefined ? [] : format(error).split('\n').map(escapeControls);
-    return [words.join(' '), ...details].join('\n    ');
-  };
+function paint(style: Parameters<typeof styleText>[0], text: string): string {
+  return styleText(style, text, { stream: process.stderr });
 }
 
 /** Returns the local time of an ISO date, whose milliseconds are the same everywhere. */
