@@ -7,7 +7,7 @@ const OVERDUE_MS = 2_000;
 /** The queue for the lease. A holder loses it if overdue; SQLite's own lock separates the two. */
 export class LeaseQueue<Holder> {
   readonly #notify: (holder: Holder) => void;
-  #waiting: { readonly holder: Holder; readonly grant: (othersWait: boolean) => void }[] = [];
+  #waiting: { readonly holder: Holder; readonly grant: () => void }[] = [];
   #current: Holder | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -15,16 +15,12 @@ export class LeaseQueue<Holder> {
     this.#notify = notify;
   }
 
-  /** Resolves when `holder` has the lease; the result says whether others wait for it. */
-  acquire(holder: Holder): Promise<boolean> {
+  /** Resolves when `holder` has the lease. */
+  acquire(holder: Holder): Promise<void> {
     return new Promise((grant) => {
       this.#waiting.push({ holder, grant });
-      if (this.#current === undefined) {
-        this.#grantNext();
-      } else if (this.#waiting.length === 1) {
-        this.#notify(this.#current);
-        this.#startTimer();
-      }
+      if (this.#current === undefined) this.#grantNext();
+      else if (this.#waiting.length === 1) this.#wantBack(this.#current);
     });
   }
 
@@ -38,25 +34,25 @@ export class LeaseQueue<Holder> {
     clearTimeout(this.#timer);
     const next = this.#waiting.shift();
     this.#current = next?.holder;
-    const othersWait = this.#waiting.length > 0;
-    if (othersWait) this.#startTimer();
-    next?.grant(othersWait);
+    next?.grant();
+    if (next && this.#waiting.length > 0) this.#wantBack(next.holder);
   }
 
-  #startTimer(): void {
+  #wantBack(holder: Holder): void {
+    this.#notify(holder);
     this.#timer = setTimeout(() => this.#grantNext(), OVERDUE_MS).unref();
   }
 }
 
 /** The lease as one process holds it. It is kept until another one wants it, to save requests. */
 export class WriteLease {
-  readonly #acquire: () => Promise<boolean>;
+  readonly #acquire: () => Promise<void>;
   readonly #release: () => void;
   #state: 'none' | 'requested' | 'held' | 'in use' = 'none';
   #isWanted = false;
   #granted: Promise<void> = Promise.resolve();
 
-  constructor(acquire: () => Promise<boolean>, release: () => void) {
+  constructor(acquire: () => Promise<void>, release: () => void) {
     this.#acquire = acquire;
     this.#release = release;
   }
@@ -79,6 +75,7 @@ export class WriteLease {
     }
   }
 
+  /** Call it when others wait for the lease, even before this process knows that it has it. */
   releaseWhenIdle(): void {
     // The lease may have been released while the message was on its way.
     if (this.#state === 'none') return;
@@ -88,12 +85,10 @@ export class WriteLease {
 
   async #request(): Promise<void> {
     this.#state = 'requested';
-    const othersWait = await this.#acquire().catch((error) => {
+    await this.#acquire().catch((error) => {
       this.#state = 'none';
       throw error;
     });
-    // `releaseWhenIdle` may have been called before this function resumes.
-    this.#isWanted ||= othersWait;
     this.#state = 'held';
     // If nothing uses it in this iteration, release it to a process that waits.
     setImmediate(() => this.#releaseIfWanted());

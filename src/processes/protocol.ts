@@ -18,7 +18,7 @@ export type Report = object;
 export type SupervisorFunctions = {
   /** The member can be called from now on; Node drops messages that are sent earlier. */
   readonly ready: () => void;
-  readonly acquireLease: () => Promise<boolean>;
+  readonly acquireLease: () => Promise<void>;
   readonly releaseLease: () => void;
   readonly limit: (calls: readonly LimiterCall[]) => readonly Quota[];
   /** Pings the databases of all members; rejects if one does not answer. */

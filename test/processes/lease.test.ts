@@ -10,10 +10,10 @@ import { until } from '../support/until.ts';
 /** A lease that is granted when the test says so, work that ends so, and records of all calls. */
 function clientLease() {
   const calls: string[] = [];
-  const grants: ((othersWait: boolean) => void)[] = [];
+  const grants: (() => void)[] = [];
   const acquire = () => {
     calls.push('acquire');
-    return new Promise<boolean>((grant) => grants.push(grant));
+    return new Promise<void>((grant) => grants.push(grant));
   };
   const gate = createGate();
   const work = () => {
@@ -21,7 +21,7 @@ function clientLease() {
     return gate.passed;
   };
   const lease = new WriteLease(acquire, () => calls.push('release'));
-  return { calls, lease, work, gate, grant: (othersWait: boolean) => grants.shift()?.(othersWait) };
+  return { calls, lease, work, gate, grant: () => grants.shift()?.() };
 }
 
 /** A queue with records of grants and notices. */
@@ -34,7 +34,8 @@ function queueOf() {
     notified,
     acquire: (...holders: string[]) =>
       holders.forEach(async (holder) => {
-        granted.push((await queue.acquire(holder)) ? `${holder}, others wait` : holder);
+        await queue.acquire(holder);
+        granted.push(holder);
       }),
     /** Ends leases, and lets the next ones be granted. */
     async release(...holders: string[]) {
@@ -52,7 +53,7 @@ test('lease: requested once, and kept while nobody else waits', async () => {
   const done = lease.use(work);
   await nextTurn();
   assert.deepEqual(calls, ['acquire']);
-  grant(false);
+  grant();
   await acquired;
   gate.open();
   await done;
@@ -62,7 +63,9 @@ test('lease: requested once, and kept while nobody else waits', async () => {
 
 test('lease: after a failed request, the next use asks again', async () => {
   let failures = 1;
-  const acquire = async () => failures-- > 0 && assert.fail('gone');
+  const acquire = async () => {
+    if (failures-- > 0) assert.fail('gone');
+  };
   const lease = new WriteLease(acquire, () => {});
   const work = async () => 7;
   await assert.rejects(lease.use(work), /gone/);
@@ -72,7 +75,7 @@ test('lease: after a failed request, the next use asks again', async () => {
 test('lease: released when others wait, after running work', async () => {
   const { calls, lease, work, gate, grant } = clientLease();
   const done = lease.use(work);
-  grant(false);
+  grant();
   await until(() => calls.includes('work'));
   lease.releaseWhenIdle();
   assert.deepEqual(calls, ['acquire', 'work']);
@@ -80,22 +83,19 @@ test('lease: released when others wait, after running work', async () => {
   await done;
   assert.deepEqual(calls, ['acquire', 'work', 'release']);
 
-  const again = lease.use(async () => {});
-  grant(true);
-  await again;
-  await until(() => calls.length === 5);
   const kept = lease.use(async () => {});
-  grant(false);
+  grant();
   await kept;
   lease.releaseWhenIdle();
   lease.releaseWhenIdle();
-  assert.deepEqual(calls.slice(3), ['acquire', 'release', 'acquire', 'release']);
+  assert.deepEqual(calls.slice(3), ['acquire', 'release']);
 });
 
 test('lease: failed work releases it and rejects', async () => {
   const { calls, lease, grant } = clientLease();
   const failed = lease.use(() => Promise.reject(new Error('disk full')));
-  grant(true);
+  lease.releaseWhenIdle();
+  grant();
   await assert.rejects(failed, /disk full/);
   assert.deepEqual(calls, ['acquire', 'release']);
 });
@@ -104,7 +104,7 @@ test('lease: a late notice does not cost the next grant', async () => {
   const { calls, lease, grant } = clientLease();
   lease.releaseWhenIdle();
   const done = lease.use(async () => {});
-  grant(false);
+  grant();
   await done;
   assert.deepEqual(calls, ['acquire']);
 });
@@ -112,7 +112,7 @@ test('lease: a late notice does not cost the next grant', async () => {
 test('lease: a notice that arrives with the grant counts', async () => {
   const { calls, lease, grant } = clientLease();
   const done = lease.use(async () => {});
-  grant(false);
+  grant();
   // Node delivers all messages of a read before the code that awaits the first one continues.
   lease.releaseWhenIdle();
   await done;
@@ -123,7 +123,8 @@ test('lease: once granted it can be used before it is released', async () => {
   const { calls, lease, grant } = clientLease();
   for (const length of [2, 4]) {
     const came = lease.acquire();
-    grant(true);
+    lease.releaseWhenIdle();
+    grant();
     await came;
     if (length === 2) assert.equal(await lease.use(async () => calls.length), 1);
     await until(() => calls.length === length);
@@ -131,14 +132,14 @@ test('lease: once granted it can be used before it is released', async () => {
   assert.deepEqual(calls, ['acquire', 'release', 'acquire', 'release']);
 });
 
-test('lease: granted in order; the holder is notified once', async () => {
+test('lease: granted in order; each holder is notified once while others wait', async () => {
   const { granted, notified, acquire, release } = queueOf();
   acquire('a', 'b', 'c', 'd');
   await nextTurn();
   assert.deepEqual({ granted, notified }, { granted: ['a'], notified: ['a'] });
   await release('a', 'b', 'c', 'd');
-  assert.deepEqual(granted, ['a', 'b, others wait', 'c, others wait', 'd']);
-  assert.deepEqual(notified, ['a']);
+  assert.deepEqual(granted, ['a', 'b', 'c', 'd']);
+  assert.deepEqual(notified, ['a', 'b', 'c']);
   acquire('a');
   await nextTurn();
   assert.equal(granted.at(-1), 'a');
@@ -177,10 +178,10 @@ test('lease: taken from a holder that keeps it too long while others wait', asyn
   assert.deepEqual(granted, ['stuck']);
   t.mock.timers.tick(1);
   await nextTurn();
-  assert.deepEqual(granted, ['stuck', 'b, others wait']);
+  assert.deepEqual(granted, ['stuck', 'b']);
   t.mock.timers.tick(2_000);
   await nextTurn();
-  assert.deepEqual(granted, ['stuck', 'b, others wait', 'c']);
+  assert.deepEqual(granted, ['stuck', 'b', 'c']);
   // The holders recover and release a lease that they no longer have.
   acquire('d');
   await release('b', 'stuck');
