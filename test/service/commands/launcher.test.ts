@@ -17,7 +17,7 @@ import {
 import { temporaryFolder } from '../../support/engine.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
-const PACKAGES = ['sqlite3', 'bindings', 'file-uri-to-path', 'lru-cache'].map(
+const PACKAGES = ['sqlite3', 'bindings', 'file-uri-to-path', 'lru-cache', 'birpc'].map(
   (name) => `node_modules/${name}`,
 );
 
@@ -32,6 +32,13 @@ function treeOf(test: TestContext, ...parts: string[]): string {
   }
   mkdirSync(join(tree, 'node_modules'), { recursive: true });
   return tree;
+}
+
+/** Gives a tree the packages that the service needs at run time. */
+function linkDependencies(tree: string): void {
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  for (const name of Object.keys(dependencies))
+    symlinkSync(join(root, 'node_modules', name), join(tree, 'node_modules', name));
 }
 
 const launcherOf = (tree: string) => ({ launcher: join(tree, 'bin/notes-server') });
@@ -63,10 +70,7 @@ test('launcher: executable through a link from another folder', async (t) => {
 
 test('launcher: runs with only the dependencies of package.json', async (t) => {
   const tree = treeOf(t, 'dist/src', 'schemas');
-  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  for (const name of Object.keys(dependencies)) {
-    symlinkSync(join(root, 'node_modules', name), join(tree, 'node_modules', name));
-  }
+  linkDependencies(tree);
   await assertServes(t, launcherOf(tree).launcher);
 });
 
@@ -127,11 +131,10 @@ test('launcher: a low limit on open files is named', async (t) => {
   }
 });
 
-for (const missing of ['dist/src/docs/assets/page.css', 'schemas/openapi.json']) {
+for (const missing of ['dist/src/docs/drawings.html', 'schemas/openapi.json']) {
   test(`launcher: a missing ${missing} is named`, async (t) => {
     const tree = treeOf(t, 'dist/src', 'schemas');
-    for (const name of ['node_modules/sqlite3', 'node_modules/lru-cache'])
-      symlinkSync(join(root, name), join(tree, name));
+    linkDependencies(tree);
     rmSync(join(tree, missing));
     assertRefused(await runCommand(t, [], launcherOf(tree)), 1, new RegExp(missing));
   });
