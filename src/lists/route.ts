@@ -30,13 +30,12 @@ export interface Listed {
 /** Returns the routes of all lists of a resource. */
 export function listRoutes(listed: Listed): Route[] {
   const { resource, counterpart: other } = listed.pages.parts;
-  const lists = new Lists(listed);
   const all = endpoint('GET', resource.path, (input: ListInput) => {
     const { owner } = resource;
     const path = fillTemplate(resource.path, input.parameters);
     const ownerId = owner && input.parameters[owner.resource.idParameter];
     const { label } = owner?.resource ?? resource;
-    return lists.answer(input, path, { owner: ownerId, label });
+    return answer(listed, input, { path, owner: ownerId, label });
   });
   if (!other) return [all];
   const template = `${other.path}/{${other.idParameter}}${resource.path}`;
@@ -44,13 +43,14 @@ export function listRoutes(listed: Listed): Route[] {
     // The query may have a filter of the same name.
     const id = parsePathInteger(input.call.pathValues[0] ?? '') ?? 0;
     const path = fillTemplate(template, { [other.idParameter]: id });
-    return lists.answer(input, path, { owner: id, isOfCounterpart: true, label: other.label });
+    return answer(listed, input, { path, owner: id, isOfCounterpart: true, label: other.label });
   });
   return [all, ofCounterpart];
 }
 
 /** Which records a list has (all, those of an owner, of a tag, or of a note), and its form. */
 interface Scope extends Pick<PageRequest, 'owner' | 'isOfCounterpart' | 'isLines'> {
+  readonly path: string;
   readonly label: string;
 }
 
@@ -64,79 +64,71 @@ interface ListText {
   readonly link: readonly string[];
 }
 
-class Lists {
-  readonly #listed: Listed;
+function answer(listed: Listed, input: ListInput, scope: Scope): Reply | Promise<Reply> {
+  const isLines = preferredType(input.call.headers.accept, [JSON_LINES]) !== undefined;
+  const name = `${isLines ? JSON_LINES : ''}${scope.path}?${input.call.query}`;
+  const kept = listed.memory.find<ListText>(PAGES, name);
+  // A list in memory is answered at once: a promise would cost more time than that.
+  return kept ? replyWith(kept, input) : read(listed, input, { ...scope, isLines }, name);
+}
 
-  constructor(listed: Listed) {
-    this.#listed = listed;
-  }
+async function read(listed: Listed, input: ListInput, scope: Scope, name: string): Promise<Reply> {
+  const { pages, memory, bases } = listed;
+  const { parameters, headers, call } = input;
+  const { limit, offset, after, before, fields = [], include = [] } = parameters;
+  const sent = new URLSearchParams(call.query);
+  checkListQuery(pages.parts, parameters, sent);
+  const page = await pages.read({
+    ...scope,
+    limit,
+    offset,
+    after,
+    before,
+    order: orderOf(pages.parts, parameters),
+    filters: filtersIn(pages.parts, parameters, scope),
+    fields,
+    include,
+    known: knownCondition(headers),
+    call,
+  });
+  if (!page) throw notFound(scope.label, call.pathValues[0]);
+  const link = linkHeader(`${bases.baseUrl}${scope.path}`, pages.parts, parameters, sent, page);
+  const list = { tag: page.tag, link, ...(await bodyOf(page, pages.parts, input)) };
+  memory.keep(page.revision, PAGES, [[name, list]]);
+  return replyWith(list, input);
+}
 
-  answer(input: ListInput, path: string, scope: Scope): Reply | Promise<Reply> {
-    const isLines = preferredType(input.call.headers.accept, [JSON_LINES]) !== undefined;
-    const name = `${isLines ? JSON_LINES : ''}${path}?${input.call.query}`;
-    const kept = this.#listed.memory.find<ListText>(PAGES, name);
-    // A list in memory is answered at once: a promise would cost more time than that.
-    return kept ? replyWith(kept, input) : this.#read(input, path, { ...scope, isLines }, name);
-  }
+/** Returns the values of the filters; a list of notes of a tag, or of its tags, has one more. */
+function filtersIn(
+  { filters, counterpart: other }: ListParts,
+  parameters: ListInput['parameters'],
+  { owner, isOfCounterpart }: Scope,
+) {
+  if (!isOfCounterpart || !other) return filterValues(filters, parameters);
+  // The path has the same parameter, unless the query has it.
+  const sent = parameters[other.idParameter];
+  const ids = [owner, ...(Array.isArray(sent) ? sent : [])];
+  return filterValues(filters, { ...parameters, [other.idParameter]: ids });
+}
 
-  async #read(input: ListInput, path: string, scope: Scope, name: string): Promise<Reply> {
-    const { pages, memory } = this.#listed;
-    const { parameters, headers, call } = input;
-    const { limit, offset, after, before, fields = [], include = [] } = parameters;
-    const sent = new URLSearchParams(call.query);
-    checkListQuery(pages.parts, parameters, sent);
-    const page = await pages.read({
-      ...scope,
-      limit,
-      offset,
-      after,
-      before,
-      order: orderOf(pages.parts, parameters),
-      filters: this.#filtersIn(parameters, scope),
-      fields,
-      include,
-      known: knownCondition(headers),
-      call,
-    });
-    if (!page) throw notFound(scope.label, call.pathValues[0]);
-    const list = await this.#render(input, path, sent, page);
-    memory.keep(page.revision, PAGES, [[name, list]]);
-    return replyWith(list, input);
-  }
-
-  async #render(
-    input: ListInput,
-    path: string,
-    sent: URLSearchParams,
-    page: Page,
-  ): Promise<ListText> {
-    const { tag, total, items } = page;
-    if (items === undefined) return { tag, text: undefined, link: [] };
-    const { parts } = this.#listed.pages;
-    const url = `${this.#listed.bases.baseUrl}${path}`;
-    const link = linkHeader(url, parts, input.parameters, sent, page);
-    const { limit, offset, after, before } = input.parameters;
-    const position = after === undefined && before === undefined ? `"offset":${offset},` : '';
-    const [start, separator, end] = tag.endsWith(LINES_ENDING)
-      ? ['', '\n', items.length > 0 ? '\n' : '']
-      : ['{"items":[', ',', `],"limit":${limit},${position}"total":${total}}`];
-    const records = await recordsOf(items, parts, input);
-    const separated = records.flatMap((each, index) => (index > 0 ? [separator, ...each] : each));
-    const pieces = [start, ...separated, end];
-    if (typeof items === 'string') return { tag, text: pieces.join(''), link };
-    const large = pieces.map((each) => (typeof each === 'string' ? Buffer.from(each) : each));
-    return { tag, text: undefined, large, link };
-  }
-
-  /** Returns the values of the filters; a list of notes of a tag, or of its tags, has one more. */
-  #filtersIn(parameters: ListInput['parameters'], { owner, isOfCounterpart }: Scope) {
-    const { filters, counterpart: other } = this.#listed.pages.parts;
-    if (!isOfCounterpart || !other) return filterValues(filters, parameters);
-    // The path has the same parameter, unless the query has it.
-    const sent = parameters[other.idParameter];
-    const ids = [owner, ...(Array.isArray(sent) ? sent : [])];
-    return filterValues(filters, { ...parameters, [other.idParameter]: ids });
-  }
+/** Resolves with the text of a page, or its bytes; with neither if the client knows its tag. */
+async function bodyOf(
+  { tag, items, total }: Page,
+  parts: ListParts,
+  input: ListInput,
+): Promise<Pick<ListText, 'text' | 'large'>> {
+  if (items === undefined) return { text: undefined };
+  const { limit, offset, after, before } = input.parameters;
+  const position = after === undefined && before === undefined ? `"offset":${offset},` : '';
+  const [start, separator, end] = tag.endsWith(LINES_ENDING)
+    ? ['', '\n', items.length > 0 ? '\n' : '']
+    : ['{"items":[', ',', `],"limit":${limit},${position}"total":${total}}`];
+  const records = await recordsOf(items, parts, input);
+  const separated = records.flatMap((each, index) => (index > 0 ? [separator, ...each] : each));
+  const pieces = [start, ...separated, end];
+  if (typeof items === 'string') return { text: pieces.join('') };
+  const large = pieces.map((each) => (typeof each === 'string' ? Buffer.from(each) : each));
+  return { text: undefined, large };
 }
 
 function replyWith({ tag, text, large, link }: ListText, { headers }: ListInput): Reply {
