@@ -6,7 +6,7 @@ import { isLocal, type Options } from './cli/options.ts';
 import { demonstrations } from './concurrency/feature.ts';
 import { docs } from './docs/feature.ts';
 import { edits } from './edits/feature.ts';
-import { exported } from './export/feature.ts';
+import { exported, type Places } from './export/feature.ts';
 import type { Core, Feature } from './feature.ts';
 import { type Guarded, guards, type SharedGuards } from './guards/feature.ts';
 import type { KeyEntry } from './guards/key-file.ts';
@@ -47,11 +47,7 @@ export interface Siblings extends SharedGuards {
   openDatabase?(open: () => Promise<Database>, needsLease: boolean): Promise<Database>;
   /** Shares a report of this process; returns a function that combines those of all. */
   shareMetrics?<Report extends object>(own: () => Promise<Report>): () => Promise<Report>;
-  /** The place of each client for one export. */
-  readonly places?: {
-    take(client: string): Promise<boolean>;
-    free(client: string): Promise<void>;
-  };
+  readonly places?: Places;
 }
 
 /** The service while it runs. */

@@ -1,5 +1,6 @@
 // All tables that commands export, import, check and compare: those of the resources, and what
 // features keep beside them.
+import { basename } from 'node:path';
 import { comments } from './resources/comments.ts';
 import { notes } from './resources/notes.ts';
 import { type Reference, type Resource, rowColumnsOf, text } from './resources/resource.ts';
@@ -81,9 +82,9 @@ export const RELATIONS: readonly Relation[] = [
 ];
 
 /** The plural names of all resources, for use in a sentence: "notes, tags and comments". */
-export const RESOURCE_NAMES = RESOURCES.map(({ path }) => path.replace(/.*\//, ''))
-  .join(', ')
-  .replace(/, (?=[^,]*$)/, ' and ');
+export const RESOURCE_NAMES = new Intl.ListFormat('en-GB').format(
+  RESOURCES.map(({ path }) => basename(path)),
+);
 
 /** Returns the name of one record in exports and messages: "note", "note_tag". */
 export function typeOf({ label }: Relation): string {

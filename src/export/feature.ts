@@ -12,16 +12,19 @@ const MAX_READERS = 2;
 
 const HEADERS = ['content-type', 'application/x-ndjson', 'cache-control', 'no-store'];
 
+/** The place of each client for one export. */
+export interface Places {
+  /** Resolves with false if it is taken. */
+  take(client: string): Promise<boolean>;
+  free(client: string): Promise<void>;
+}
+
 /** What is exported by this process. */
 interface Exported {
   readonly options: StorageOptions;
   readonly database: Database;
-  /** The place of each client for one export, which all processes share; one alone has none. */
-  readonly places?: {
-    /** Resolves with false if it is taken. */
-    take(client: string): Promise<boolean>;
-    free(client: string): Promise<void>;
-  };
+  /** All processes share them; one alone has none. */
+  readonly places?: Places;
 }
 
 /** The export of the database of this process at /export. */
