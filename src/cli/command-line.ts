@@ -71,5 +71,5 @@ function storageFor(
   if (isForFiles && [db, parseDatabase(operand)].some(({ kind }) => kind !== 'file'))
     throw new UsageError(`${name} works with files only; for a cluster use export or import`);
   if (db.kind === 'memory') throw new UsageError(`${name} does not work with a database in memory`);
-  return { db, dbPasswordFile, dbPassword: passwordIn(environment, dbPasswordFile) };
+  return { db, dbPasswordFile, dbPassword: passwordIn(environment) };
 }

@@ -81,15 +81,9 @@ export function isLocal({ host, socket }: Pick<Options, 'host' | 'socket'>): boo
   return isIP(host) === 4 && host.startsWith('127.');
 }
 
-/** Returns the password for a cluster, unless it is in `file`. Throws {@link UsageError}. */
-export function passwordIn(
-  environment: NodeJS.ProcessEnv,
-  file: string | undefined,
-): string | undefined {
-  const password = readVariable(environment, 'NOTES_DB_PASSWORD');
-  if (file !== undefined && password)
-    throw new UsageError('NOTES_DB_PASSWORD replaces --db-password-file: give one or the other');
-  return password || undefined;
+/** Returns the password for a cluster, unless it is in a file. Throws {@link UsageError}. */
+export function passwordIn(environment: NodeJS.ProcessEnv): string | undefined {
+  return readVariable(environment, 'NOTES_DB_PASSWORD') || undefined;
 }
 
 function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
@@ -113,7 +107,7 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
   const limit = rateLimit ?? (isLocal(parsed) ? 'off' : PUBLIC_RATE_LIMIT);
   return {
     ...parsed,
-    dbPassword: passwordIn(environment, parsed.dbPasswordFile),
+    dbPassword: passwordIn(environment),
     apiKeys,
     rateLimit: limit === 'off' ? undefined : limit,
     maxThreads: Math.max(MIN_THREADS, Math.floor(maxThreads / processes)),

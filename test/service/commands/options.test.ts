@@ -11,6 +11,7 @@ import { helpText } from '../../../src/cli/help.ts';
 import { OPTIONS } from '../../../src/cli/option-table.ts';
 import { parseDatabase } from '../../../src/cli/option-values.ts';
 import { type Options, unknownVariables } from '../../../src/cli/options.ts';
+import { passwordOf } from '../../../src/open.ts';
 import { parseCluster } from '../../../src/rqlite/address.ts';
 
 type Value = Options[keyof Options];
@@ -338,13 +339,13 @@ test('options: the address of a cluster', () => {
     assert.notEqual(parseDatabase(file).kind, 'cluster', file);
 });
 
-test('options: no message quotes the password of a cluster', () => {
+test('options: no message quotes the password of a cluster', async () => {
   const { dbPassword, dbPasswordFile } = options([], { NOTES_DB_PASSWORD: 'secret' });
   assert.deepEqual([dbPassword, dbPasswordFile], ['secret', undefined]);
-  assert.equal(options(['--db-password-file', 'file']).dbPasswordFile, 'file');
+  const both = options(['--db-password-file', '/nope'], { NOTES_DB_PASSWORD: 'secret' });
+  await assert.rejects(passwordOf(both), /^DatabaseUnusable: cannot read the password in \/nope: /);
   const quotesNothing = /^(?!.*secret)/s;
-  for (const [file, password] of Object.entries({ '': '', file: 'secret' }))
-    refuses(['--db-password-file', file], quotesNothing, { NOTES_DB_PASSWORD: password });
+  refuses(['--db-password-file', ''], quotesNothing, { NOTES_DB_PASSWORD: 'secret' });
   for (const scheme of ['rqlite', 'RQLITE', 'http']) {
     const db = `${scheme}://me:secret@host:4001`;
     for (const args of [['--db', db], [db], ['export', '--db', db], ['export', 'a', db]])
