@@ -78,7 +78,11 @@ export class FreshMemory implements Memory, CommitObserver {
 
   keep(...[revision, area, values]: Parameters<Memory['keep']>): void {
     if (revision === undefined || this.check() !== revision) return;
-    for (const [key, value] of values) if (value) this.#set(this.#nameOf(area, key), copyOf(value));
+    for (const [key, value] of values) {
+      if (value?.text === undefined) continue;
+      // A copy: V8 would keep the whole text that one of its strings is a part of.
+      this.#set(this.#nameOf(area, key), JSON.parse(JSON.stringify(value)));
+    }
   }
 
   /** Must be called before a transaction of this process, and {@link end} after it. */
@@ -148,16 +152,4 @@ export class FreshMemory implements Memory, CommitObserver {
   #nameOf(area: string, key: number | string): string {
     return `${this.#prefixes.get(area) ?? this.#renew(area)}${key}`;
   }
-}
-
-/** Returns a copy of a value: V8 would keep the whole text that one of its strings is a part of. */
-function copyOf(value: Kept): Kept {
-  const { tag, text } = value;
-  return { ...value, ...(tag && { tag: detached(tag) }), ...(text && { text: detached(text) }) };
-}
-
-function detached(part: string): string {
-  // UTF-8 would take ten times as long for Japanese.
-  const encoding = Buffer.byteLength(part) === part.length ? 'latin1' : 'utf16le';
-  return Buffer.from(part, encoding).toString(encoding);
 }
