@@ -143,8 +143,7 @@ async function* follow(
       commentedMs = performance.now();
     }
     round = feed.round;
-    const following: ChangesRequest = { ...request, after: next };
-    changes = await (hasMore ? feed.read(following) : feed.readInRound(following));
+    changes = await feed.read({ ...request, after: next });
   }
 }
 

@@ -23,15 +23,12 @@ export const FEED_TIMES = {
   roundMs: 10,
 };
 
-type Reads = Map<string, Promise<Changes | undefined>>;
-
 /** The changes of a database, for all who follow them. */
 export class ChangeFeed {
   readonly #database: Database;
   /** Reads once for all who ask the same at the same time. */
   readonly #reads: Batcher<ChangesRequest, Changes | undefined>;
   readonly #waiting = new Set<() => void>();
-  readonly #readInRound: Reads = new Map();
   #roundBeganMs = 0;
   #nextRound: NodeJS.Timeout | undefined;
   #seen: string | undefined;
@@ -44,10 +41,14 @@ export class ChangeFeed {
     this.#database = database;
     this.#reads = new Batcher({
       run(requests) {
-        const reads: Reads = new Map();
-        const read = (each: ChangesRequest) =>
-          readOnce(reads, each, () => readChanges(database, each));
-        return Promise.all(requests.map(read));
+        const reads = new Map<string, Promise<Changes | undefined>>();
+        const results = requests.map((each) => {
+          const key = JSON.stringify(each);
+          const read = reads.get(key) ?? readChanges(database, each);
+          reads.set(key, read);
+          return read;
+        });
+        return Promise.all(results);
       },
       concurrency: 2,
     });
@@ -59,10 +60,6 @@ export class ChangeFeed {
 
   read(request: ChangesRequest): Promise<Changes | undefined> {
     return this.#reads.submit(request);
-  }
-
-  readInRound(request: ChangesRequest): Promise<Changes | undefined> {
-    return readOnce(this.#readInRound, request, () => this.read(request));
   }
 
   /** Resolves when another round has begun, after `ms`, or when the signal aborts. */
@@ -95,7 +92,6 @@ export class ChangeFeed {
     this.#nextRound = undefined;
     this.#roundBeganMs = performance.now();
     this.round += 1;
-    this.#readInRound.clear();
     // All reads of this round see at least this state.
     if (!this.isClosed) this.#seen = this.#database.freshness?.revision() ?? this.#seen;
     void this.#wakeAll();
@@ -128,11 +124,4 @@ export class ChangeFeed {
     }
     this.#scheduleLook();
   }
-}
-
-function readOnce(reads: Reads, request: ChangesRequest, read: () => Promise<Changes | undefined>) {
-  const key = JSON.stringify(request);
-  const result = reads.get(key) ?? read();
-  reads.set(key, result);
-  return result;
 }
