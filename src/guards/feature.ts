@@ -8,7 +8,7 @@ import type { Route } from '../http/route.ts';
 import { addressOf, clientNetwork } from './client-address.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
 import type { KeyEntry, KeySource } from './key-file.ts';
-import { type Keys, loadKeys } from './keys.ts';
+import { loadKeys } from './keys.ts';
 import { LocalRateLimiter } from './rate-limit.ts';
 
 /** What the processes of a service share of keys and limits. */
@@ -30,10 +30,9 @@ export async function guards(
 ) {
   const { trustProxy } = options;
   const keys = await loadKeys(options, entries);
-  const route = ownKey(keys);
   return {
     requiresKey: keys !== undefined,
-    routes: () => [route],
+    routes: () => [ownKey()],
     guardAt: (baseUrl: string) => createGuard({ ...options, keys, baseUrl, createLimiter }),
     networkOf: (sender: Sender) => clientNetwork(sender, trustProxy),
     /** Returns what the log calls a client. */
@@ -45,9 +44,8 @@ export async function guards(
   } satisfies Feature & Record<string, unknown>;
 }
 
-function ownKey(keys: Keys | undefined): Route {
-  return endpoint('GET', '/key', ({ call }) => {
-    const key = keys?.entries.find(({ digest }) => digest === call.key?.digest);
+function ownKey(): Route {
+  return endpoint('GET', '/key', ({ call: { key } }) => {
     if (!key) throw new Problem('not-found', 'This service has no keys.');
     const { name, access, expiresAt } = key;
     const json = JSON.stringify({ name, access, expires_at: expiresAt });

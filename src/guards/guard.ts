@@ -1,9 +1,9 @@
 // Admits requests before routing: by host and origin (403), key (401), rate (429), access (403).
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../http/problem.ts';
-import type { Admission, Guard } from '../http/route.ts';
+import type { Admission, ClientKey, Guard } from '../http/route.ts';
 import { clientNetwork } from './client-address.ts';
-import type { Key, Keys } from './keys.ts';
+import type { Keys } from './keys.ts';
 import { checkHost, corsHeaders, isForeign, preflightReply } from './origin.ts';
 import { type Quota, type RateLimiter, WINDOW_S } from './rate-limit.ts';
 
@@ -49,7 +49,7 @@ export function createGuard(options: GuardOptions): Guard {
   const limit = rateLimit && requestLimit(createLimiter(DEFAULT, rateLimit), rateLimit);
   const wrongKeys = createLimiter(WRONG_KEYS, MAX_WRONG_KEYS);
 
-  async function identifyByKey(message: IncomingMessage, keys: Keys): Promise<Key | Problem> {
+  async function identifyByKey(message: IncomingMessage, keys: Keys): Promise<ClientKey | Problem> {
     const key = keys.keyIn(message.headers);
     if (key === 'none') return unauthorized(NO_KEY);
     const address = clientNetwork(message, trustProxy);

@@ -9,12 +9,8 @@ import { parseTime } from '../time.ts';
 /** Visible ASCII without commas, which fits into a header and into a list, and not in quotes. */
 export const KEY = /^(?!(["']).*\1$)[!-+\--~]+$/;
 
-/** What is known of a key; representable in JSON. Members are null where nothing is declared. */
-export interface KeyEntry extends Omit<ClientKey, 'isOver'> {
-  readonly name: string | null;
-  /** In UTC, to the second. A day is shown by its last second, and ends a second later. */
-  readonly expiresAt: string | null;
-}
+/** A key as it is listed; representable in JSON. */
+export type KeyEntry = Omit<ClientKey, 'isOver'>;
 
 /** Where keys come from: texts, and a file with one key and its attributes on each line. */
 export interface KeySource {

@@ -9,9 +9,6 @@ import { type KeyEntry, type KeySource, readKeys } from './key-file.ts';
 const MAX_KEYS = 10_000;
 const MAX_READ_MS = 5_000;
 
-/** The key of a client. */
-export type Key = KeyEntry & ClientKey;
-
 /** Whether there is a source of keys; without one, nobody needs a key. */
 export function requiresKey({ apiKeys, apiKeysFile }: KeySource): boolean {
   return apiKeys.length > 0 || apiKeysFile !== undefined;
@@ -20,7 +17,7 @@ export function requiresKey({ apiKeys, apiKeysFile }: KeySource): boolean {
 /** The keys of a source; none before the first {@link Keys.reload}. */
 export class Keys {
   readonly #source: KeySource;
-  #byDigest: ReadonlyMap<string, Key> = new Map();
+  #byDigest: ReadonlyMap<string, ClientKey> = new Map();
   #lastReload = Promise.resolve(0);
   entries: readonly KeyEntry[] = [];
 
@@ -29,7 +26,7 @@ export class Keys {
   }
 
   /** Returns the key of a request, by the first of the ways to send it; it may have expired. */
-  keyIn(headers: IncomingHttpHeaders): Key | 'none' | 'wrong' {
+  keyIn(headers: IncomingHttpHeaders): ClientKey | 'none' | 'wrong' {
     const { authorization = '' } = headers;
     const bearer = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
     const sent = bearer ?? (String(headers['x-api-key'] ?? '') || passwordIn(authorization));
@@ -54,7 +51,7 @@ export class Keys {
     return entries.length;
   }
 
-  #keyOf(entry: KeyEntry): Key {
+  #keyOf(entry: KeyEntry): ClientKey {
     const listed = () => this.#byDigest.get(entry.digest);
     return {
       ...entry,

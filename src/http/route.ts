@@ -42,14 +42,17 @@ export interface Route {
   readonly refuse?: (problem: Problem, call: Call) => Reply | undefined;
 }
 
-/** What a server knows of the key of a client. */
+/** What a server knows of the key of a client. Members are null where nothing is declared. */
 export interface ClientKey {
   /** Its SHA-256 in base64, which identifies it without revealing it. */
   readonly digest: string;
+  readonly name: string | null;
   /** What the log calls it: its name, or else the first 8 hexadecimal digits of its SHA-256. */
   readonly label: string;
   readonly access: 'read' | 'write';
   readonly expiresMs: number | null;
+  /** In UTC, to the second. A day is shown by its last second, and ends a second later. */
+  readonly expiresAt: string | null;
   /** Whether it has expired, or has been removed or changed. */
   readonly isOver: boolean;
 }

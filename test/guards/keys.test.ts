@@ -8,7 +8,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Key, type Keys, loadKeys } from '../../src/guards/keys.ts';
+import { type Keys, loadKeys } from '../../src/guards/keys.ts';
+import type { ClientKey } from '../../src/http/route.ts';
 import { temporaryFolder } from '../support/engine.ts';
 
 function fileWith(t: TestContext, text: string | Buffer): string {
@@ -21,7 +22,7 @@ async function load(apiKeys: readonly string[], apiKeysFile?: string): Promise<K
   return (await loadKeys({ apiKeys, apiKeysFile })) ?? assert.fail('there are no keys');
 }
 
-function keyIn(keys: Keys, key: string): Key {
+function keyIn(keys: Keys, key: string): ClientKey {
   const found = keys.keyIn({ 'x-api-key': key });
   return typeof found === 'object' ? found : assert.fail(found);
 }
