@@ -1,6 +1,7 @@
 // One of the processes that serve, as the supervisor sees it.
 import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Channel, openChannel } from './channel.ts';
 import type { MemberFunctions, Report, SupervisorFunctions } from './protocol.ts';
@@ -11,7 +12,7 @@ const REPORT_MS = 1_000;
 export class Child {
   readonly channel: Channel<MemberFunctions>;
   /** Resolves when the process can be called; rejects if it ends before. */
-  readonly ready: Promise<void>;
+  readonly ready: Promise<unknown>;
   /** Resolves with the exit status, the signal or the start error, before pending calls reject. */
   readonly ended: Promise<number | string>;
   /** The last report: without a late one, a falling counter would look like a restart. */
@@ -24,25 +25,22 @@ export class Child {
     const worker = cluster.fork();
     this.child = worker.process;
     const closeHandedOver = watchHandover(worker.process);
-    let markReady = () => {};
-    let failReady = (_: Error) => {};
-    this.ready = new Promise((resolve, reject) => {
-      markReady = resolve;
-      failReady = reject;
-    });
-    this.channel = openChannel(worker, { ...functions, ready: () => markReady() });
+    this.channel = openChannel(worker, { ...functions, ready: () => void worker.emit('ready') });
+    const ended = new Error('the other process has ended');
     this.ended = new Promise((resolve) => {
       const end = (status: number | string) => {
         resolve(status);
         closeHandedOver();
-        const error = new Error('the other process has ended');
-        this.channel.$close(error);
-        failReady(error);
+        this.channel.$close(ended);
       };
       worker.once('exit', (status, signal) => end(signal ?? status));
       // Without a pid, the start failed. Other errors are those of messages to an ended process.
       worker.on('error', (error) => worker.process.pid === undefined && end(String(error)));
     });
+    this.ready = Promise.race([
+      once(worker, 'ready'),
+      this.ended.then(() => Promise.reject(ended)),
+    ]);
   }
 
   /** Asks for `metrics`, for a second at most. */
