@@ -1,36 +1,31 @@
-// The main thread's handle of one thread of the pool.
+// A thread of the pool, as the main thread sees it.
 import { Worker } from 'node:worker_threads';
 import { type Job, POOL_THREAD } from './thread.ts';
 
 /** A thread that does one job at a time. The constructor throws if the system refuses a thread. */
-export class PoolThread {
-  readonly #worker: Worker;
-  #fault = new Error('a thread ended before its job did');
+export class PoolThread extends Worker {
   #reject: (fault: Error) => void = () => {};
 
   /** Starts the module `tasks`, which calls `runThread`. */
   constructor(tasks: URL, onIdle: () => void, onEnd: (fault: Error) => void) {
-    this.#worker = new Worker(tasks, { workerData: POOL_THREAD });
-    this.#worker.once('message', onIdle);
-    this.#worker.on('error', (error) => {
-      this.#fault = error;
+    super(tasks, { workerData: POOL_THREAD });
+    let fault = new Error('a thread ended before its job did');
+    this.once('message', onIdle);
+    this.on('error', (error) => {
+      fault = error;
     });
-    this.#worker.on('exit', () => {
-      this.#reject(this.#fault);
-      onEnd(this.#fault);
+    this.on('exit', () => {
+      this.#reject(fault);
+      onEnd(fault);
     });
   }
 
+  /** Rejects if the thread ends before. */
   perform(job: Job): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#reject = reject;
-      this.#worker.once('message', resolve);
-      this.#worker.postMessage(job);
+      this.once('message', resolve);
+      this.postMessage(job);
     });
-  }
-
-  /** Rejects the job, if it has one. */
-  async terminate(): Promise<void> {
-    await this.#worker.terminate();
   }
 }
