@@ -1,4 +1,5 @@
 // The command `check` for a cluster: compares the data of the nodes with each other.
+import { isDeepStrictEqual } from 'node:util';
 import { isOnPage, LOWEST, pagesOf, type RowRange, relationsIn } from '../pages.ts';
 import { columnsOf, keysOf, type Relation, typeOf } from '../relations.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
@@ -8,9 +9,6 @@ import { Cluster, type ClusterAddress } from './cluster.ts';
 import { toStep } from './engine.ts';
 
 const MAX_FAULTS = 25;
-
-/** How often a page is compared again while its records are being written. */
-const MAX_ROUNDS = 10;
 
 /** A node, whose own copy of the data is read. */
 interface Node extends Source {
@@ -76,34 +74,29 @@ async function* commonPages(
   }
 }
 
-/** Compares a page until what differs has stayed the same while the nodes caught up. */
+/** Reads a page again when the nodes have caught up: what was written meanwhile is no fault. */
 async function comparePage(
   cluster: Cluster,
   nodes: readonly Node[],
   relation: Relation,
   bounds: RowRange['bounds'],
 ): Promise<string[]> {
-  let before = new Map<string, string>();
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const records = await Promise.all(nodes.map((node) => recordsOn(node, relation, bounds)));
-    const now = new Map<string, string>();
-    const faults: string[] = [];
-    for (const key of new Set(records.flatMap((each) => [...each.keys()]))) {
-      const versions = records.map((each) => each.get(key) ?? '');
-      if (new Set(versions).size === 1) continue;
-      now.set(key, JSON.stringify(versions));
-      if (before.get(key) !== now.get(key)) continue;
-      // Without a majority of the sound nodes, nobody can tell which is right.
-      const right = majorityOf(versions.filter((_, place) => !nodes[place]?.fault));
-      for (const { url } of nodes.filter((_, place) => versions[place] !== right))
-        faults.push(`${url} differs in ${typeOf(relation)} ${key}`);
-    }
-    if (now.size === 0 || faults.length > 0) return faults;
-    before = now;
-    const urls = nodes.map(({ url }) => url);
-    await standingsOf(cluster, urls);
-  }
-  return [];
+  const urls = nodes.map(({ url }) => url);
+  const read = () => Promise.all(nodes.map((node) => recordsOn(node, relation, bounds)));
+  const before = await read();
+  if (before.every((records) => isDeepStrictEqual(records, before[0]))) return [];
+  await standingsOf(cluster, urls);
+  const now = await read();
+  const keys = new Set(now.flatMap((records) => [...records.keys()]));
+  return [...keys].flatMap((key) => {
+    const versions = now.map((records) => records.get(key) ?? '');
+    const isSettled = before.every((records, node) => (records.get(key) ?? '') === versions[node]);
+    if (!isSettled || new Set(versions).size === 1) return [];
+    // Without a majority of the sound nodes, nobody can tell which is right.
+    const right = majorityOf(versions.filter((_, place) => !nodes[place]?.fault));
+    const wrong = urls.filter((_, place) => versions[place] !== right);
+    return wrong.map((url) => `${url} differs in ${typeOf(relation)} ${key}`);
+  });
 }
 
 /** Resolves with the records on a page by their keys, as texts. */
