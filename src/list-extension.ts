@@ -61,6 +61,7 @@ export interface Order {
 
 /** A member that is made of texts of each record after the read. */
 export interface Made {
+  readonly name: string;
   readonly fields: readonly string[];
   /** The parameter without which it is refused. */
   readonly needs: string;
@@ -78,7 +79,8 @@ export type ListExtension = (resource: Resource) => {
   readonly orders?: Readonly<Record<string, Order>>;
   /** What `include` adds and changes of other records can change: SQL of the values. */
   readonly included?: Readonly<Record<string, string>>;
-  readonly made?: Readonly<Record<string, Made>>;
+  /** Of this and the next two, one feature gives each. */
+  readonly made?: Made;
   /** Whose records have lists of the given ones: tags those of notes, notes those of tags. */
   readonly counterpart?: Resource;
   /** Returns a parameter that an empty list can be asked for again with, such as `a=b`. */

@@ -101,7 +101,7 @@ export async function listKept(
   const total = Number(row?.total);
   const frame = `"limit":${limit},"offset":${offset},"total":${total}`;
   const sent = new URLSearchParams(call.query);
-  const links = linkHeader(url, { orders: {}, alternatives: [] }, parameters, sent, { total });
+  const links = linkHeader(url, { orders: {} }, parameters, sent, { total });
   const headers = ['cache-control', 'no-store', ...links];
   return { reply: jsonReply(200, `{"items":[${row?.items ?? ''}],${frame}}`, headers), total };
 }

@@ -1,6 +1,6 @@
 // All that can be asked of the lists of a resource: what each has, and what features add.
 
-import type { Filter, ListExtension, Order, Parameters } from '../list-extension.ts';
+import type { Filter, ListExtension, Made, Order, Parameters } from '../list-extension.ts';
 import { type Choice, type Member, ownMembers } from '../records/text.ts';
 import type { Resource } from '../resources/resource.ts';
 import { tagSql } from '../storage/numbers.ts';
@@ -32,9 +32,9 @@ export function partsOf(resource: Resource, extensions: readonly ListExtension[]
     filters: all([...added.map(({ filters }) => filters), ownFilters(resource)]),
     orders: all([...added.map(({ orders }) => orders), ORDERS, sortedBy(resource)]),
     members: membersOf(resource, included),
-    made: all(added.map(({ made }) => made)),
+    made: added.find(({ made }) => made)?.made,
     counterpart: added.find(({ counterpart }) => counterpart)?.counterpart,
-    alternatives: added.flatMap(({ alternative }) => alternative ?? []),
+    alternative: added.find(({ alternative }) => alternative)?.alternative,
     checks: added.flatMap(({ check }) => check ?? []),
   };
 }
@@ -62,9 +62,9 @@ export function membersIn({ resource, members }: ListParts, { fields, include }:
   return [...ownMembers(resource, fields), ...added.flatMap(([, each]) => each)];
 }
 
-/** Returns the members, with their names, that are made of records after the read. */
-export function madeIn({ made }: ListParts, include: readonly string[]) {
-  return Object.entries(made).filter(([name]) => include.includes(name));
+/** Returns the member that is made of records after the read, if it is chosen. */
+export function madeIn({ made }: ListParts, include: readonly string[] = []): Made | undefined {
+  return made && include.includes(made.name) ? made : undefined;
 }
 
 function sortedBy({ orders = {} }: Resource): Readonly<Record<string, Order>> {

@@ -35,16 +35,16 @@ export function checkListQuery(parts: ListParts, query: ListQuery, sent: URLSear
     refuse(position, 'oneOf', `must not be combined with the order ${order}${why}`);
   }
   violations.push(...parts.checks.flatMap((check) => check(query) ?? []));
-  for (const [name, { needs }] of madeIn(parts, query.include ?? []))
-    if (query[needs] === undefined)
-      refuse('include', 'dependentRequired', `must not contain ${name} without ${needs}`);
+  const { name, needs = '' } = madeIn(parts, query.include) ?? {};
+  if (name && query[needs] === undefined)
+    refuse('include', 'dependentRequired', `must not contain ${name} without ${needs}`);
   if (violations.length > 0) throw validationFailed(violations);
 }
 
 /** Returns the header with the links from a page to others, or to some if they are too long. */
 export function linkHeader(
   url: string,
-  parts: Pick<ListParts, 'orders' | 'alternatives'>,
+  parts: Pick<ListParts, 'orders'> & Partial<ListParts>,
   query: Pick<ListQuery, 'limit' | 'offset'>,
   sent: URLSearchParams,
   { total, keys }: Pick<Page, 'total' | 'keys'>,
@@ -67,10 +67,8 @@ export function linkHeader(
     add('prev', 'offset', isPreceded ? Math.max(0, Math.min(offset, total) - limit) : undefined);
   }
   links.push(`<${url}${kept && `?${kept}`}>; rel="first"`);
-  for (const find of total === 0 ? parts.alternatives : []) {
-    const added = find(query);
-    if (added) links.push(`<${url}?${kept}${kept && '&'}${added}>; rel="alternate"`);
-  }
+  const added = total === 0 && parts.alternative?.(query);
+  if (added) links.push(`<${url}?${kept}${kept && '&'}${added}>; rel="alternate"`);
   while (links.length > 1 && links.join(', ').length > MAX_LINKS_LENGTH) links.pop();
   return ['link', links.join(', ')];
 }

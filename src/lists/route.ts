@@ -143,26 +143,22 @@ function replyWith({ tag, text, large, link }: ListText, { headers }: ListInput)
 /** The pieces of a record; of a page that is small and complete, all its records are one piece. */
 type Pieces = readonly (string | Buffer)[];
 
-/** Resolves with the records; if members are made of them after the read, with new ends. */
+/** Resolves with the records; if a member is made of them after the read, with new ends. */
 async function recordsOf(
   items: NonNullable<Page['items']>,
   parts: ListParts,
   { parameters, call }: ListInput,
 ): Promise<readonly Pieces[]> {
-  const made = madeIn(parts, parameters.include ?? []);
-  if (made.length === 0) return typeof items === 'string' ? [[items]] : items.map((each) => [each]);
+  const made = madeIn(parts, parameters.include);
+  if (!made) return typeof items === 'string' ? [[items]] : items.map((each) => [each]);
   const records = typeof items === 'string' ? items.split('\n').filter(Boolean) : items;
   // The texts that a record lacks follow it after a tab.
   const texts = records.map((record) => pieceOf(record, record.indexOf('\t') + 1));
-  let ends = records.map(() => '');
-  for (const [name, { make }] of made) {
-    const values = await make(texts, parameters, () => call.ensureSendable());
-    ends = ends.map((end, index) => `${end},"${name}":${values[index]}`);
-  }
+  const values = await made.make(texts, parameters, () => call.ensureSendable());
   return records.map((record, index) => {
     const tab = record.indexOf('\t');
     const beforeBrace = (tab === -1 ? record.length : tab) - 1;
-    return [pieceOf(record, 0, beforeBrace), `${ends[index]}}`];
+    return [pieceOf(record, 0, beforeBrace), `,"${made.name}":${values[index]}}`];
   });
 }
 

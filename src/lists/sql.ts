@@ -32,9 +32,9 @@ class PageSql {
   readonly #list: List;
   readonly #index: number;
   readonly #members: readonly Member[];
-  /** Whether members are made of the records after the read. */
+  /** Whether a member is made of the records after the read. */
   readonly #isUnfinished: boolean;
-  /** The texts of which they are made, if records do not have them themselves. */
+  /** The texts of which it is made, if records do not have them themselves. */
   readonly #added: readonly Member[] | undefined;
   /** Whether the client has this state already, so that the page needs no records. */
   readonly #isKnown: string | undefined;
@@ -46,9 +46,9 @@ class PageSql {
     this.#index = index;
     const { parts, resource, shape } = list;
     this.#members = membersIn(parts, shape);
-    const needed = madeIn(parts, shape.include).flatMap(([, { fields }]) => fields);
-    this.#isUnfinished = needed.length > 0;
-    if (this.#isUnfinished && shape.fields.length > 0) this.#added = ownMembers(resource, needed);
+    const made = madeIn(parts, shape.include);
+    this.#isUnfinished = made !== undefined;
+    if (made && shape.fields.length > 0) this.#added = ownMembers(resource, made.fields);
     if (shape.isConditional)
       this.#isKnown = satisfiesSql(list.value('known'), '(SELECT tag FROM state)');
     this.#isRising = (list.order.isFalling ?? false) === (shape.position === 'before');

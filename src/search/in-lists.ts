@@ -24,7 +24,8 @@ export function searchInLists(indexes: ReadonlyMap<Resource, SearchIndex>): List
       },
     };
     const score = `bm25(${[table, ...Object.values(weights)].join(', ')})`;
-    const snippet: Made = {
+    const made: Made = {
+      name: 'snippet',
       fields,
       needs: 'q',
       make: (records, { q, match }, check) =>
@@ -33,7 +34,7 @@ export function searchInLists(indexes: ReadonlyMap<Resource, SearchIndex>): List
     return {
       filters: { match },
       orders: { rank: { score, impliedBy: 'q' } },
-      made: { snippet },
+      made,
       check: checkMatch,
       alternative: prefixSearch,
     };

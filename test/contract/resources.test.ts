@@ -48,7 +48,7 @@ for (const resource of RESOURCES) {
 
   for (const [name, added] of [
     [`${label}Include`, members],
-    ...(search ? [[`${label}ListInclude`, { ...members, ...made }] as const] : []),
+    ...(made ? [[`${label}ListInclude`, { ...members, [made.name]: made }] as const] : []),
   ] as const)
     test(`resources: what ${name} adds to ${label} is declared`, () => {
       const schema = at(`/components/parameters/${name}/schema`) as Names;
