@@ -85,11 +85,10 @@ export function parseDatabase(text: string, name = '--db'): Location {
   if (parseText(text, name) === ':memory:') return { kind: 'memory', name: text };
   const cluster = clusterAt(text);
   if (cluster) return { kind: 'cluster', name: text, ...cluster };
-  if (/^rqlites?:/i.test(text)) throw new UsageError(`${name} takes ${CLUSTERS}`);
-  if (!/^[a-z]+:\/\//i.test(text)) return { kind: 'file', name: text };
-  // The text may contain a password.
-  const quoted = text.includes('@') ? '' : `, not ${JSON.stringify(text)}`;
-  throw new UsageError(`${name} takes a file, :memory: or ${CLUSTERS}${quoted}`);
+  // The text may contain a password, so the message does not quote it.
+  if (/^(?:rqlites?:|[a-z]+:\/\/)/i.test(text))
+    throw new UsageError(`${name} takes a file, :memory: or ${CLUSTERS}`);
+  return { kind: 'file', name: text };
 }
 
 /** Parses a number of processes; `auto` means one for each core. */
