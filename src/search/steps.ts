@@ -69,9 +69,9 @@ export const isOfTextsSql = (resource: Searchable) =>
 export function placeSql({ search: { position } }: Searchable, from = 'number, id'): string {
   return `
     place AS MATERIALIZED (
-      SELECT number, id, last, number = last OR (number < last AND oldest <= number + 1) AS reaches
+      SELECT number, id, last, number BETWEEN first AND last AS reaches
       FROM (SELECT ${from}, ${LAST_NUMBER} AS last,
-              coalesce((SELECT min(number) FROM ${CHANGES}), ${LAST_NUMBER} + 1) AS oldest
+              coalesce((SELECT min(number) - 1 FROM ${CHANGES}), ${LAST_NUMBER}) AS first
             FROM ${position}))`;
 }
 

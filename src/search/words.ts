@@ -5,17 +5,11 @@ import { FoldedText } from './folded-text.ts';
 /** Longer words are equal if they begin alike; 171 ﬃ are longer, so a query may have one. */
 const MAX_WORD_LENGTH = 512;
 
-/** A word, cut at MAX_WORD_LENGTH, with what follows it; or what precedes the first. */
-const ASCII_WORD = /^[^a-z0-9]+|([a-z0-9]{1,512})[a-z0-9]*[^a-z0-9]*/g;
-
 /** About how many characters of a text are indexed. Few have more: those full of ㌖ and the like. */
 export const MAX_CHARACTERS = 125_000;
 
 /** Returns the words in order, with a space after each, for the tokenizer `ascii` of FTS5. */
 export function indexedText(text: string): string {
-  // The most usual texts are short and in ASCII, and need no folding.
-  if (/^[ -~\t\n\r]{0,4096}$/.test(text))
-    return text.toLowerCase().replace(ASCII_WORD, '$1 ').trimStart();
   let words = '';
   for (const element of elementsOf(text, MAX_CHARACTERS))
     words += isSpaceless(element) ? pairsIn(element) : `${cut(element)} `;
@@ -35,13 +29,8 @@ export function isSpaceless(element: string): boolean {
 
 /** Returns the words of a run without spaces: each pair of characters, and the last character. */
 function pairsIn(run: string): string {
-  let words = '';
-  let last = '';
-  for (const character of run) {
-    if (last) words += `${last}${character} `;
-    last = character;
-  }
-  return `${words}${last} `;
+  const characters = Array.from(run);
+  return characters.map((each, index) => `${each}${characters[index + 1] ?? ''} `).join('');
 }
 
 function cut(word: string): string {
