@@ -51,7 +51,6 @@ export const NO_MEMORY: Memory = { find: () => undefined, check: () => undefined
 export interface WriteKind<Content extends RowSet, Outcome> {
   /** By name, in the order in which they are carried out. */
   readonly statements: Readonly<Record<string, WriteStatement>>;
-  readonly extra?: (writes: readonly Content[]) => readonly unknown[];
   readonly outcomes: (writes: readonly Content[], rows: RowsByStatement) => Outcome[];
   /** All changes of a write; [] if perhaps none was made. */
   readonly changes: (write: Content, outcome: Outcome) => readonly Change[];
@@ -162,7 +161,7 @@ function inRuns(items: readonly Item[]): Run[] {
 
 function addStatements(statements: Statement[], { kind, writes }: Run, now: number): void {
   const rows = writes.flatMap((write) => write.rows);
-  const extra = kind.extra?.(writes) ?? writes[0]?.extra ?? [];
+  const extra = writes[0]?.extra ?? [];
   const withRows = JSON.stringify([now, rows, ...extra]);
   for (const { sql, rows, ignoresRows } of Object.values(kind.statements)) {
     const parameter = ignoresRows ? JSON.stringify([now, [], ...extra]) : withRows;
