@@ -34,7 +34,7 @@ export async function main(): Promise<void> {
     process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAILURE;
     // The reader of standard output has closed it.
     if (code === 'EPIPE') return;
-    const hint = /EADDRINUSE.*:\d+$/.test(message) ? ': choose another --port' : '';
+    const hint = code === 'EADDRINUSE' && /:\d+$/.test(message) ? ': choose another --port' : '';
     const line = escapeControls(`${message}${hint}`.replace(/\s*[\r\n]\s*/g, ' '));
     // Clear the line of progress first.
     const clear = process.stderr.isTTY ? '\r\u001b[K' : '';

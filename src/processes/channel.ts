@@ -16,6 +16,12 @@ export function openChannel<Theirs extends object>(port: Port, ours: object): Ch
     // If sending fails, the other process is ending: the channel is closed, or this process ends.
     post: (message) => void port.send?.(message, undefined, undefined, () => {}),
     on: (listener) => void port.on('message', listener),
+    // JSON has no errors, and the launcher explains some of them by their code.
+    serialize: (sent) => ({ ...sent, e: sent.e && { message: sent.e.message, code: sent.e.code } }),
+    deserialize: (received) => ({
+      ...received,
+      e: received?.e && Object.assign(new Error(received.e.message), received.e),
+    }),
     // A process may wait long for the write lease.
     timeout: -1,
   });

@@ -69,9 +69,7 @@ export class Supervisor {
       this.#keys = await loadKeys(this.#options);
       if (this.#port === 0 && socket === undefined) this.#port = await freePort(host);
       // Pass a fixed number: `auto` could yield another one when a replacement starts.
-      const args = [...process.argv.slice(2), `--processes=${processes}`];
-      // In JSON, errors would lose their messages.
-      cluster.setupPrimary({ args, serialization: 'advanced' });
+      cluster.setupPrimary({ args: [...process.argv.slice(2), `--processes=${processes}`] });
       // Start one process first, so that one alone creates the database and errors appear once.
       const first = await this.#startServing();
       const others = Array.from({ length: processes - 1 }, () => this.#startServing());
