@@ -48,14 +48,13 @@ export async function emptyTrash(core: Core): Promise<void> {
 
 /** Erases what is due, now and every hour; the result ends this. With 0 days, all is due. */
 export function startRetention(core: Core): () => Promise<void> {
-  // A clock that is set forward must make nothing due.
-  const leadMs = Date.now() - performance.now();
   const { everyMs } = RETENTION_TIMES;
 
   async function eraseDue(pace: Pace): Promise<number> {
     // Another service may have set them since.
     const [row] = await core.database.read({ sql: `SELECT days FROM ${SETTINGS}` });
-    const nowMs = Math.min(Date.now(), performance.now() + leadMs);
+    // A clock that is set forward must make nothing due.
+    const nowMs = Math.min(Date.now(), performance.timeOrigin + performance.now());
     const time = row?.days === 0 ? NO_END : nowMs - Number(row?.days) * DAY_MS;
     for (const kind of Object.values(ERASURES)) await erase(core, kind, pace, { time });
     return everyMs;
