@@ -124,33 +124,27 @@ export class ThreadPool {
   #grow(): void {
     this.#growTimer = undefined;
     const [{ size } = { size: 0 }] = this.#queue;
-    while (this.#idle.size + this.#starting.size < size && this.#hasRoom() && this.#start());
+    try {
+      while (this.#idle.size + this.#starting.size < size && this.#hasRoom()) this.#start();
+    } catch (error) {
+      // The system refuses a thread.
+      this.#onFailedStart(error);
+    }
   }
 
   #hasRoom(): boolean {
     return this.#starting.size < POOL_LIMITS.starting && this.#alive.size < this.#maxThreads;
   }
 
-  /** Returns false if the system refuses a thread. */
-  #start(): boolean {
-    try {
-      const thread: PoolThread = new PoolThread(
-        this.#tasks,
-        () => this.#onStarted(thread),
-        (fault) => this.#onEnd(thread, fault),
-      );
-      this.#alive.add(thread);
-      this.#starting.add(thread);
-      return true;
-    } catch (error) {
-      this.#onFailedStart(error);
-      return false;
-    }
-  }
-
-  #onStarted(thread: PoolThread): void {
-    this.#starting.delete(thread);
-    this.#addIdle([thread]);
+  #start(): void {
+    const onIdle = () => {
+      this.#starting.delete(thread);
+      this.#addIdle([thread]);
+    };
+    const onEnd = (fault: Error) => this.#onEnd(thread, fault);
+    const thread = new PoolThread(this.#tasks, onIdle, onEnd);
+    this.#alive.add(thread);
+    this.#starting.add(thread);
   }
 
   #addIdle(threads: readonly PoolThread[]): void {
