@@ -1,6 +1,5 @@
 // The process: command line, start, signals and exit status. No other module of src ends it.
 import cluster from 'node:cluster';
-import { lookup } from 'node:dns/promises';
 import { closeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { App } from './app.ts';
@@ -26,7 +25,7 @@ export async function main(): Promise<void> {
   // A closed output must neither end the process nor print a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
-    await run(await readCommand());
+    await run(readCommand());
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (LAUNCHER_EXPLAINS.test(code)) throw error;
@@ -43,17 +42,12 @@ export async function main(): Promise<void> {
 }
 
 /** Parses the command line. Warns of unknown variables, unless the log of the service will. */
-async function readCommand(): Promise<Command> {
+function readCommand(): Command {
   let isService = false;
   try {
     const command = parseCommand(process.argv.slice(2), process.env);
     isService = command.kind === 'serve';
     return command;
-  } catch (error) {
-    const { cause } = error as { cause?: { host?: string } };
-    // Rejects if there is no such name, which explains more than that others could reach it.
-    if (cause?.host) await lookup(cause.host);
-    throw error;
   } finally {
     for (const name of isService ? [] : unknownVariables(process.env))
       process.stderr.write(`notes-server: warning: unknown variable ${escapeControls(name)}\n`);

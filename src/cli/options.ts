@@ -100,9 +100,8 @@ function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {
     );
   if (!isLocal(parsed) && !requiresKey({ apiKeys, apiKeysFile }) && !allowAnonymous)
     throw new UsageError(
-      `${host} is not a loopback address: anybody could write. Set NOTES_API_KEYS or ` +
-        '--api-keys-file, or --allow-anonymous if you mean it',
-      { cause: { host } },
+      `anybody who reaches ${host} could write: set NOTES_API_KEYS or --api-keys-file, or ` +
+        '--allow-anonymous if you mean it',
     );
   const limit = rateLimit ?? (isLocal(parsed) ? 'off' : PUBLIC_RATE_LIMIT);
   return {
