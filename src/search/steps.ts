@@ -1,6 +1,7 @@
 // The steps that bring a search index up to date. A step has no effect unless the index is where
 // it was read, so several processes may index at once.
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { BLOCK_BITS } from '../list-extension.ts';
 import { typeOf } from '../relations.ts';
 import type { Resource, SearchTables } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
@@ -49,7 +50,7 @@ interface Step extends RowSet {
   readonly size: number;
   /** Whether more would have followed without the limits. */
   readonly isFull: boolean;
-  /** About the size of all that must be indexed. */
+  /** About the size of all that must be indexed, as if it were like what the step takes. */
   readonly backlog: number;
 }
 
@@ -98,12 +99,16 @@ function workSql(resource: Searchable): string {
       FROM due LEFT JOIN ${table} ON ${table}.id = due.id),
     summed AS (SELECT *, sum(size) OVER (ORDER BY position) - size AS before FROM sized),
     taken AS (
-      SELECT min(position) AS first, max(position) AS latest, sum(size) AS size,
+      SELECT count(*) AS count, min(position) AS first, max(position) AS latest, sum(size) AS size,
         count(*) < (SELECT count(*) FROM due) OR count(*) = ${STEP_LIMITS.records} AS is_full,
         json_group_array(json_array(summed.id, json_array(${texts}))) AS records
       FROM summed LEFT JOIN ${table} ON ${table}.id = summed.id
       WHERE before < ${STEP_LIMITS.bytes})
-    SELECT *, iif(reaches AND id IS NULL, last, (SELECT max(id) FROM ${table})) AS end
+    SELECT *, size * CASE
+      WHEN NOT is_full THEN 1
+      WHEN reaches AND id IS NULL THEN (last - first + 1.0) / (latest - first + 1)
+      ELSE (SELECT total(count) FROM ${resource.blocks} WHERE block >= first >> ${BLOCK_BITS})
+        / count END AS backlog
     FROM place, taken`;
 }
 
@@ -121,20 +126,15 @@ export function createStepReader(resource: Searchable, { read }: Source) {
     const texts = new Map<number, (string | null)[]>(JSON.parse(String(records)));
     const to = positionAfter(row);
     const extra = [[{ number, id, reaches }, to], [...texts.keys()]];
-    return { last, step: { ...sizesOf(row), rows: await analyse(texts), to, extra } };
+    const [size, backlog] = [Number(row.size), Number(row.backlog)];
+    const isFull = row.is_full === 1;
+    return { last, step: { rows: await analyse(texts), extra, to, size, isFull, backlog } };
   };
 }
 
 function positionAfter({ number, id, last, reaches, latest, is_full }: Row): IndexPosition {
   if (reaches && id === null) return { number: Number(is_full ? latest : last), id };
   return { number: Number(reaches ? number : last), id: is_full ? Number(latest) : null };
-}
-
-/** What is left is assumed to be as large as what the step takes. */
-function sizesOf({ first, latest, end, size, is_full }: Row) {
-  const share = (Number(latest) - Number(first) + 1) / (Number(end) - Number(first) + 1);
-  const isFull = is_full === 1;
-  return { size: Number(size), isFull, backlog: isFull ? Number(size) / share : Number(size) };
 }
 
 /** Finds the words of texts; other events are handled between records. */

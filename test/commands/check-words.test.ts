@@ -118,7 +118,7 @@ test('check: an index of which a part has been built again', async (t) => {
     ...database,
     transact(statements) {
       steps += 1;
-      if (steps === 3) return Promise.reject(new DatabaseUnavailable('the end'));
+      if (steps === 2) return Promise.reject(new DatabaseUnavailable('the end'));
       return database.transact(statements);
     },
   };

@@ -7,7 +7,7 @@ test('search index: other events take turns with the texts of a step', async () 
   const text = 'lorem ipsum dolor '.repeat(220);
   const texts = Array.from({ length: 250 }, (_, index) => [index + 1, ['title', text]]);
   const position = { number: 0, id: null, last: 250, reaches: 1 };
-  const work = { first: 1, latest: 250, end: 250, size: 250 * text.length, is_full: 0 };
+  const work = { latest: 250, size: 250 * text.length, backlog: 250 * text.length, is_full: 0 };
   const row = { ...position, ...work, records: JSON.stringify(texts) };
   const [resource] = SEARCHABLE;
   assert.ok(resource);
