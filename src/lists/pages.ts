@@ -1,5 +1,6 @@
 // Reads the pages of lists; requests that arrive while a page is being read share one statement.
 
+import { LRUCache } from 'lru-cache';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from '../storage/batcher.ts';
 import {
   type Database,
@@ -61,7 +62,10 @@ export class Pages {
   readonly #large: Batcher<Item, Page | undefined>;
   /** Until the size of the records is known, each page is read alone. */
   readonly #limits = { ...BATCH_LIMITS, batchItems: PAGE_BATCH_LIMITS.pages, batchSize: 1 };
-  readonly #statements = new Map<string, string>();
+  readonly #statements = new LRUCache<string, string, readonly [Shape, number]>({
+    max: MAX_STATEMENTS,
+    memoMethod: (_name, _old, { context }) => listSql(this.parts, ...context),
+  });
 
   /** `slow` runs the pages whose time grows with the data. */
   constructor(
@@ -90,8 +94,7 @@ export class Pages {
   /** Undefined without the owner. Rejects as an index does that cannot catch up in time. */
   async read(request: PageRequest): Promise<Page | undefined> {
     const { call, filters = {} } = request;
-    const used = Object.keys(filters).map((name) => this.parts.filters[name]);
-    const index = used.find((filter) => filter?.index)?.index;
+    const [index] = Object.keys(filters).flatMap((name) => this.parts.filters[name]?.index ?? []);
     // If a write comes after this, the index may lack it.
     const revision = index && this.#memory.check();
     if (index) await index.catchUp();
@@ -145,7 +148,7 @@ export class Pages {
     if (!first) return 0;
     const { isLarge } = first.shape;
     const statement = {
-      sql: this.#statement(first, size),
+      sql: this.#statements.memo(`${first.name} ${size}`, { context: [first.shape, size] }),
       parameter: JSON.stringify(padded.map(valuesIn)),
       isSlow: this.#isSlow(first.shape),
     };
@@ -166,16 +169,6 @@ export class Pages {
     const rows = await this.#database.read({ ...statement, hasLargeRows: true });
     const isWhole = rows.length === 1 + Number(rows[0]?.count);
     return isWhole ? rows : this.#database.read(statement);
-  }
-
-  #statement({ shape, name }: Item, size: number): string {
-    const key = `${name} ${size}`;
-    const known = this.#statements.get(key);
-    if (known) return known;
-    if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
-    const sql = listSql(this.parts, shape, size);
-    this.#statements.set(key, sql);
-    return sql;
   }
 }
 
