@@ -126,6 +126,7 @@ const ASKING: RawTable = {
   'unsupported-media-type': {
     'an invalid content type': json('Content-Type: nonsense\r\n'),
     'an empty content type': json('Content-Type:\r\n'),
+    'two content types': json('Content-Type: application/json\r\nContent-Type: text/plain\r\n'),
     'a content coding': json('Content-Encoding: gzip\r\n'),
     'an unknown content coding': json('Content-Encoding: x\r\n'),
   },
