@@ -1,6 +1,5 @@
 // Reads an export page by page and validates its lines, so that records can be stored as they are.
 import { skipSpace } from '../http/body/formats.ts';
-import { RELATIONS } from '../relations.ts';
 import {
   type Head,
   isEnd,
@@ -13,7 +12,8 @@ import {
 
 const LINE_FEED = 0x0a;
 
-const BATCH_BYTES = 1_048_576;
+/** The last line of a page may exceed it. */
+const PAGE_BYTES = 1_048_576;
 
 /** The longest note, with all its texts escaped, needs 1.2 MB. */
 const MAX_LINE_BYTES = 2_097_152;
@@ -41,20 +41,21 @@ export class ExportReader {
     return withLineNumber(1, first, (line) => readHead(readLine(line)));
   }
 
-  /** Yields the records; call it once. Rejects at the first malformed line or a premature end. */
+  /** Yields neighbouring records of a relation. Rejects at a malformed line or a premature end. */
   async *pages(head: Head) {
-    let batch: FoundRecord[] = [];
+    let page: FoundRecord[] = [];
     let bytes = 0;
     for await (const line of this.#lines) {
       this.#lineNumber += 1;
       const record = withLineNumber(this.#lineNumber, line, (each) => this.#parse(each, head));
-      if (record) batch.push(record);
+      if (bytes >= PAGE_BYTES || (record && record.relation !== page[0]?.relation)) {
+        yield page;
+        [page, bytes] = [[], 0];
+      }
+      if (record) page.push(record);
       bytes += line.length;
-      if (bytes < BATCH_BYTES) continue;
-      yield* pagesIn(batch);
-      [batch, bytes] = [[], 0];
     }
-    yield* pagesIn(batch);
+    yield page;
     if (!this.#hasEnded)
       throw new Error(`the last line is missing: the export ends after line ${this.#lineNumber}`);
   }
@@ -90,14 +91,6 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     if (rest.length > MAX_LINE_BYTES) break;
   }
   if (rest.length > 0) yield rest;
-}
-
-/** Yields the records by relation, parents before children. */
-function* pagesIn(batch: readonly FoundRecord[]) {
-  for (const relation of RELATIONS) {
-    const records = batch.filter((record) => record.relation === relation);
-    if (records.length > 0) yield { relation, records };
-  }
 }
 
 function withLineNumber<Result>(number: number, line: Buffer, read: (line: Buffer) => Result) {

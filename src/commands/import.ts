@@ -10,7 +10,7 @@ import {
   totalOf,
   UNFINISHED_IMPORT,
 } from '../pages.ts';
-import { RELATIONS, type Relation } from '../relations.ts';
+import { RELATIONS } from '../relations.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, newGeneration } from '../storage/numbers.ts';
@@ -74,8 +74,8 @@ export async function load(
   const total = totalOf(head.counts);
   let done = 0;
   onProgress(done, total);
-  for await (const { relation, records } of reader.pages(head)) {
-    await store(target, relation, records);
+  for await (const records of reader.pages(head)) {
+    await store(target, records);
     done += records.length;
     onProgress(done, total);
   }
@@ -90,11 +90,10 @@ export async function load(
 }
 
 /** Stores records. Rejects with the line of the first one that the database refuses. */
-async function store(
-  target: Database,
-  relation: Relation,
-  records: readonly FoundRecord[],
-): Promise<void> {
+async function store(target: Database, records: readonly FoundRecord[]): Promise<void> {
+  const [first] = records;
+  if (!first) return;
+  const { relation, lineNumber } = first;
   const rows = records.map(({ values }) => values);
   const indexed = INDEXES.filter(({ resource }) => resource === relation);
   const words = indexed.map((index) => index.insertion(rows));
@@ -108,11 +107,11 @@ async function store(
       const reason = message.includes('FOREIGN KEY')
         ? 'it refers to a record that does not exist'
         : `an earlier line has the same ${columns.join(' and ')}`;
-      throw new Error(`line ${records[0]?.lineNumber}: ${reason}`, { cause: error });
+      throw new Error(`line ${lineNumber}: ${reason}`, { cause: error });
     }
     const middle = records.length >> 1;
-    await store(target, relation, records.slice(0, middle));
-    await store(target, relation, records.slice(middle));
+    await store(target, records.slice(0, middle));
+    await store(target, records.slice(middle));
   }
 }
 
