@@ -18,17 +18,11 @@ export function withPagesForUnknown(bases: Bases, routes: readonly Route[]): Rou
     const { html, json } = weightsOf(call);
     if (html <= json) return { ...reply, headers: [...(reply.headers ?? []), ...VARY] };
     const headers = [...PAGE_HEADERS, 'cache-control', 'no-store', ...VARY];
-    return { status: 404, headers, body: renderUnknown(root, problem.message) };
+    // The bar of every page has the way back.
+    const main = `<h1><span class="status">404</span> Not Found</h1>
+<p>${escapeHtml(problem.message)} Check the path: a slash at its end makes it a different path.</p>`;
+    const body = renderPage({ title: '404 Not Found - notes-server', root, main });
+    return { status: 404, headers, body };
   }
   return routes.map((route) => ({ ...route, refuse }));
-}
-
-function renderUnknown(root: string, message: string): string {
-  return renderPage({
-    title: '404 Not Found - notes-server',
-    root,
-    // The bar of every page has the way back.
-    main: `<h1><span class="status">404</span> Not Found</h1>
-<p>${escapeHtml(message)} Check the path: a slash at its end makes it a different path.</p>`,
-  });
 }
