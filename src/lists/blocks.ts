@@ -12,6 +12,9 @@ export interface Counts {
   readonly where: string;
 }
 
+/** The greatest integer of SQLite: another program may have stored any time. */
+const MAX_INTEGER = '9223372036854775807';
+
 /** The condition that a block may have records of the list. */
 const IS_CANDIDATE = "verdict <> 'outside'";
 
@@ -72,11 +75,14 @@ export class TimeBlocks {
     return totalSql({ table: this.#blocks(this.key), where: IS_CANDIDATE });
   }
 
-  /** Returns the FROM clause that walks the records of candidates in order. */
-  walk(key: Key): string {
+  /** Returns the FROM clause and a condition that walk the records of candidates in order. */
+  walk(key: Key): Readonly<Record<'from' | 'where', string>> {
     const { table } = this.#resource;
-    const inBlock = `${IS_CANDIDATE} AND ${isInBlock(table, key)}`;
-    return `${this.#blocks(key)} CROSS JOIN ${table} ${indexBy(table, key)} ON ${inBlock}`;
+    const inBlock = isInBlock(table, key);
+    return {
+      from: `${this.#blocks(key)} CROSS JOIN ${table} ${indexBy(table, key)} ON ${inBlock}`,
+      where: key === this.key ? IS_CANDIDATE : `${IS_CANDIDATE} AND ${this.#overlaps(key)}`,
+    };
   }
 
   /** Returns the query of the blocks with verdicts: are their records in the list? */
@@ -106,6 +112,16 @@ export class TimeBlocks {
 
   #blocks(key: Key): string {
     return `${key}_blocks_${this.#suffix}`;
+  }
+
+  /** Whether the times of a block overlap those of candidates among the blocks of the other key. */
+  #overlaps(key: Key): string {
+    const [name, other]: [string, Key] = key === 'id' ? ['created', 'number'] : ['updated', 'id'];
+    const ofCandidates = (bound: string) =>
+      `(SELECT ${bound} FROM ${this.#blocks(other)} WHERE ${IS_CANDIDATE})`;
+    return `
+      (${name}_to < ${ofCandidates(`min(coalesce(${name}_from, -${MAX_INTEGER}))`)}) IS NOT TRUE AND
+      (${name}_from > ${ofCandidates(`max(coalesce(${name}_to, ${MAX_INTEGER}))`)}) IS NOT TRUE`;
   }
 }
 

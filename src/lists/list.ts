@@ -223,9 +223,10 @@ export class List {
     const { table } = this.resource;
     const id = `${table}.id`;
     const blocks = key && this.blocks?.walk(key);
-    const from = blocks ?? `${table} ${index}`;
-    const where = this.#conditions(id).join(' AND ') || 'TRUE';
-    return { from, ids: blocks ?? table, id, where, hasBlocks: blocks !== undefined };
+    const from = blocks ? blocks.from : `${table} ${index}`;
+    const conditions = [...(blocks ? [blocks.where] : []), ...this.#conditions(id)];
+    const where = conditions.join(' AND ') || 'TRUE';
+    return { from, ids: blocks ? from : table, id, where, hasBlocks: blocks !== undefined };
   }
 
   #conditions(id: string, without?: Filter): string[] {

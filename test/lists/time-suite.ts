@@ -202,6 +202,45 @@ export function testTimes(engine: Engine, share = 11): void {
       }
     });
 
+  test('times: a walk leaves out no block that may have records of the time', async (t) => {
+    const limits = { ...SORT_LIMITS };
+    t.after(() => Object.assign(SORT_LIMITS, limits));
+    Object.assign(SORT_LIMITS, { id: 0, number: 0 });
+    let database = await engine.open(t);
+    const assertFirst = async (
+      order: 'id' | '-id',
+      updated: Range,
+      expected: readonly number[],
+    ) => {
+      const request = { limit: 3, order, filters: valuesOf({ updated }), fields: ['id'] };
+      const page = await tableOf(notes, database).page(request);
+      const found = JSON.parse(`[${page?.items}]`).map(({ id }: Keyed) => id);
+      assert.deepEqual(found, expected, `${order} ${updated}`);
+    };
+    // Blocks of ids and of numbers overlap only in part.
+    const insert = `INSERT INTO notes (title, body, number, created_at, updated_at)
+      SELECT 'a', 'b', n + 500, 10 * n, 10 * n FROM numbers`;
+    await database.transact([{ sql: `${withNumbers(3_000)} ${insert}` }]);
+    await assertFirst('id', [20_000, 1e9], [2_001, 2_002, 2_003]);
+    await assertFirst('-id', [-1, 5_000], [499, 498, 497]);
+    await database.transact([
+      { sql: 'UPDATE notes SET number = 3501, updated_at = 35010 WHERE id = 1' },
+      { sql: 'UPDATE notes SET created_at = NULL, updated_at = NULL WHERE id = 2600' },
+    ]);
+    await assertFirst('id', [25_000, 1e9], [1, 2_501, 2_502]);
+    // Another program has stored some times in nanoseconds.
+    database = await engine.open(t);
+    await database.transact([
+      {
+        sql: `${withNumbers(5_000)} INSERT INTO notes (title, body, number, created_at, updated_at)
+              SELECT 'a', 'b', n, iif(n < 2048, n, 1700000000000000000 + n), n FROM numbers`,
+      },
+      { sql: 'UPDATE notes SET created_at = NULL WHERE id = 3000' },
+    ]);
+    await assertFirst('id', [4_200, 1e9], [4_201, 4_202, 4_203]);
+    await assertFirst('-id', [4_200, 1e9], [5_000, 4_999, 4_998]);
+  });
+
   test('times: what excludes more finds the notes with tags of a time', async (t) => {
     const { database, table } = await fill(t, engine);
     const from32s: Range = [32_000, 1e9];
@@ -262,6 +301,9 @@ export function testTimes(engine: Engine, share = 11): void {
     ] as const) {
       const filters = valuesOf({ [name]: [5, 9] });
       const plan = await planOf(heard, () => table.page({ limit: 5, order, filters }));
+      // Besides the sort, there is a walk in the order of the other key, which uses both bounds.
+      const isApart = plan.some(({ detail }) => /^SEARCH note_\w+$/.test(detail));
+      assert.equal(isApart, expected.length > 2, `${name} ${order}`);
       const routine = plan.find(({ detail }) => detail === 'CO-ROUTINE notes');
       assert.ok(routine);
       const steps = stepsBelow(plan, routine.id).filter((step) =>
