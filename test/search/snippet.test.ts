@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseQuery } from '../../src/search/query.ts';
-import { type Snippet, snippetOf } from '../../src/search/snippet.ts';
+import { type Snippet, snippetOf } from '../../src/search/snippets.ts';
 import { partsOf, queryFor, scan, UNBOUNDED } from '../support/search.ts';
 import { aTerm, textOf } from '../support/search-checks.ts';
 
@@ -19,7 +19,7 @@ function snippetFor(
 ): Snippet {
   const parsed = parseQuery(query, UNBOUNDED);
   assert.ok('match' in parsed, query);
-  return snippetOf(title, body, parsed, LENGTH, maxCharacters);
+  return snippetOf(title, body, parsed, maxCharacters);
 }
 
 /** Returns the parts of a snippet that it marks. */
