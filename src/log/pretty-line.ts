@@ -4,7 +4,7 @@ import type { LogFields } from './log.ts';
 
 const COLOURS = { error: 'red', warn: 'yellow', info: 'green', debug: 'cyan' } as const;
 
-/** Formats a line, in colours if the terminal has them; escapes control characters, never throws. */
+/** Formats a line, perhaps in colours; escapes control characters and never throws. */
 export function prettyLine({ time, level, message, error, ...others }: LogFields): string {
   const { method, route = '-', status = 'gone', ms, ...rest } = others;
   const isRequest = message === 'request';
