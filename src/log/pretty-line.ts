@@ -4,7 +4,7 @@ import type { LogFields } from './log.ts';
 
 const COLOURS = { error: 'red', warn: 'yellow', info: 'green', debug: 'cyan' } as const;
 
-/** Formats a line, perhaps in colours; escapes control characters and never throws. */
+/** Formats a line, in colours on a terminal, and escapes control characters. Never throws. */
 export function prettyLine({ time, level, message, error, ...others }: LogFields): string {
   const { method, route = '-', status = 'gone', ms, ...rest } = others;
   const isRequest = message === 'request';
