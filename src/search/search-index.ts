@@ -53,7 +53,7 @@ export class SearchIndex implements CommitObserver {
   readonly #readStep: ReturnType<typeof createStepReader>;
   readonly #work: Work;
   readonly #waiting = new Set<Waiting>();
-  /** The step after the one that is being written; undefined if it could not be read. */
+  /** The step after the last one; undefined if it could not be read. */
   #ahead: Promise<PreparedStep | undefined> | undefined;
   /** Whether something was written since the last read, or may be left to index. */
   #isBehind = true;
@@ -117,16 +117,14 @@ export class SearchIndex implements CommitObserver {
     const { to, size, isFull } = step;
     this.#rejectLate(step.backlog * this.#msPerByte);
     const writing = this.#write(this.#kind, 0, step);
-    // The next step is prepared during the write; it has no effect if this one has none.
-    if (isFull) this.#ahead = this.#read(to).catch(() => undefined);
+    // The next step is prepared during the write.
+    const ahead = isFull ? this.#read(to).catch(() => undefined) : undefined;
     const hasMoved = await writing;
     const othersWrite = this.#isBehind;
     this.#isBehind = true;
-    if (!hasMoved) {
-      // Another process is at work, which may end before the index is up to date.
-      this.#ahead = undefined;
-      return INDEX_TIMES.delayMs;
-    }
+    // Another process is at work, which may end before the index is up to date.
+    if (!hasMoved) return INDEX_TIMES.delayMs;
+    this.#ahead = ahead;
     const workedMs = performance.now() - startedMs;
     // Small steps take longer for each byte.
     if (isFull) this.#msPerByte = workedMs / size;
