@@ -19,8 +19,9 @@ export function withPagesForUnknown(bases: Bases, routes: readonly Route[]): Rou
     if (html <= json) return { ...reply, headers: [...(reply.headers ?? []), ...VARY] };
     const headers = [...PAGE_HEADERS, 'cache-control', 'no-store', ...VARY];
     // The bar of every page has the way back.
+    const advice = 'Check the path: a slash at its end makes it a different path.';
     const main = `<h1><span class="status">404</span> Not Found</h1>
-<p>${escapeHtml(problem.message)} Check the path: a slash at its end makes it a different path.</p>`;
+<p>${escapeHtml(problem.message)} ${advice}</p>`;
     const body = renderPage({ title: '404 Not Found - notes-server', root, main });
     return { status: 404, headers, body };
   }
