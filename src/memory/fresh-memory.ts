@@ -17,6 +17,8 @@ import {
   PAGES,
 } from '../storage/writer.ts';
 
+type Entries = LRUCache<number | string, Kept>;
+
 /** What an entry takes beside its text. */
 const ENTRY_BYTES = 300;
 
@@ -26,14 +28,13 @@ const SETTLED = Promise.resolve();
 export class FreshMemory implements Memory, CommitObserver {
   #freshness: Freshness | undefined;
   readonly #maxBytes: number;
-  #entries: LRUCache<string, Kept>;
+  /** By area, all of which can be forgotten at once. The largest one gives way to others. */
+  readonly #areas = new Map<string, Entries>();
   #revision: string | undefined;
   /** The revision before the transaction that is running. */
   #before: string | undefined;
   #isCommitting = false;
   #wasFresh: boolean | undefined;
-  readonly #prefixes = new Map<string, string>();
-  #renewals = 0;
   hits = 0;
   misses = 0;
 
@@ -41,16 +42,15 @@ export class FreshMemory implements Memory, CommitObserver {
   constructor(freshness: Freshness | undefined, maxBytes: number) {
     this.#freshness = maxBytes > 0 ? freshness : undefined;
     this.#maxBytes = Math.floor(maxBytes);
-    this.#entries = this.#createEntries();
   }
 
   get bytes(): number {
-    return this.#entries.calculatedSize;
+    return [...this.#areas.values()].reduce((sum, { calculatedSize }) => sum + calculatedSize, 0);
   }
 
   find<Value extends Kept>(area: string, key: number | string): Value | undefined {
     if (!this.#freshness) return undefined;
-    const found = this.#isFresh() ? this.#entries.get(this.#nameOf(area, key)) : undefined;
+    const found = this.#isFresh() ? this.#areas.get(area)?.get(key) : undefined;
     if (found) this.hits += 1;
     else this.misses += 1;
     return found as Value | undefined;
@@ -81,7 +81,7 @@ export class FreshMemory implements Memory, CommitObserver {
     for (const [key, value] of values) {
       if (value?.text === undefined) continue;
       // A copy: V8 would keep the whole text that one of its strings is a part of.
-      this.#set(this.#nameOf(area, key), JSON.parse(JSON.stringify(value)));
+      this.#set(area, key, JSON.parse(JSON.stringify(value)));
     }
   }
 
@@ -108,48 +108,30 @@ export class FreshMemory implements Memory, CommitObserver {
       return;
     }
     this.#revision = after;
-    this.#renew(PAGES);
+    this.#areas.delete(PAGES);
     for (const [area, key, now] of changes) {
-      if (key === undefined) {
-        this.#renew(area);
-        continue;
-      }
-      const name = this.#nameOf(area, key);
+      if (key === undefined) this.#areas.delete(area);
       // What nobody has read would only displace what somebody has.
-      if (!this.#entries.has(name)) continue;
-      if (now) this.#set(name, now);
-      else this.#entries.delete(name);
+      else if (now && this.#areas.get(area)?.has(key)) this.#set(area, key, now);
+      else this.#areas.get(area)?.delete(key);
     }
   }
 
   #restart(revision: string | undefined): void {
     this.#revision = revision;
-    // Clearing would take as long as the largest number of entries so far.
-    if (this.#entries.size > 0) this.#entries = this.#createEntries();
+    this.#areas.clear();
   }
 
-  #createEntries(): LRUCache<string, Kept> {
-    return new LRUCache({ maxSize: Math.max(this.#maxBytes, 1) });
-  }
-
-  #set(name: string, value: Kept): void {
+  #set(area: string, key: number | string, value: Kept): void {
     const { text, ...rest } = value;
     if (text === undefined) return;
     // V8 takes two bytes for each character if one of them is not Latin-1.
     const characterBytes = Buffer.byteLength(text) === text.length ? 1 : 2;
-    const others = name.length + JSON.stringify(rest).length;
-    this.#entries.set(name, value, { size: ENTRY_BYTES + others + characterBytes * text.length });
-  }
-
-  /** Forgets all texts of an area: nobody will ask for their keys again. Returns the new prefix. */
-  #renew(area: string): string {
-    this.#renewals += 1;
-    const prefix = `${area} ${this.#renewals}/`;
-    this.#prefixes.set(area, prefix);
-    return prefix;
-  }
-
-  #nameOf(area: string, key: number | string): string {
-    return `${this.#prefixes.get(area) ?? this.#renew(area)}${key}`;
+    const others = String(key).length + JSON.stringify(rest).length;
+    const entries = this.#areas.get(area) ?? new LRUCache({ maxSize: this.#maxBytes });
+    this.#areas.set(area, entries);
+    entries.set(key, value, { size: ENTRY_BYTES + others + characterBytes * text.length });
+    const bySize = (one: Entries, other: Entries) => other.calculatedSize - one.calculatedSize;
+    while (this.bytes > this.#maxBytes) [...this.#areas.values()].sort(bySize)[0]?.pop();
   }
 }

@@ -177,6 +177,17 @@ test('memory: its bound is in bytes, and what is used often stays', async () => 
   assert.equal(await find(8), undefined);
 });
 
+test('memory: its areas share the bound, and the largest one gives way', () => {
+  const { memory, keep, find } = startMemory(10_000);
+  const long = { text: 'x'.repeat(1_500) };
+  keep(1, long);
+  for (const page of 'abcdef') memory.keep(memory.check(), PAGES, [[page, long]]);
+  assert.ok(memory.bytes <= 10_000);
+  assert.deepEqual(find(1), long);
+  const found = [...'abcdef'].filter((page) => memory.find(PAGES, page));
+  assert.deepEqual(found.join(''), 'cdef');
+});
+
 test('memory: does not keep a value without a text', async () => {
   const { memory, find } = startMemory();
   memory.keep(memory.check(), 'notes', [[1, { text: undefined }]]);
