@@ -109,7 +109,7 @@ test('check: names records that another program has changed on one node', async 
 
 test('check: names a node without an answer', async (t) => {
   const { standIn, faults } = await start(t);
-  limitCluster(t, { nodeMs: 100, comparisonMs: 1_000, maxPauseMs: 20 });
+  limitCluster(t, { nodeMs: 300, comparisonMs: 1_000, maxPauseMs: 20 });
   for (const node of [1, 2]) standIn.silence(node);
   const silent = 'does not answer, is far behind, or has no room';
   assert.deepEqual(await faults(), [`node 1 ${silent}`, `node 2 ${silent}`]);
