@@ -75,7 +75,11 @@ export async function readKeys({ apiKeys, apiKeysFile: file }: KeySource): Promi
   const plain = apiKeys.map((key) => entryOf(key, PLAIN));
   const listed = file === undefined ? [] : await readLines(file);
   // The line of a key counts, because it may have attributes.
-  return [...new Map([...plain, ...listed].map((each) => [each.digest, each])).values()];
+  const entries = [...new Map([...plain, ...listed].map((each) => [each.digest, each])).values()];
+  const labels = new Set(entries.map(({ label }) => label));
+  if (labels.size < entries.length)
+    throw new Error('a key of NOTES_API_KEYS has the name or the start of the hash of another key');
+  return entries;
 }
 
 async function readLines(file: string): Promise<KeyEntry[]> {
