@@ -55,7 +55,7 @@ export class SearchIndex implements CommitObserver {
   readonly #waiting = new Set<Waiting>();
   /** The step after the last one; undefined if it could not be read. */
   #ahead: Promise<PreparedStep | undefined> | undefined;
-  /** Whether something was written since the last read, or may be left to index. */
+  /** Whether something was written since the last step began, or may be left to index. */
   #isBehind = true;
   /** Whether a search has been rejected because of the backlog. */
   #isWanted = false;
@@ -107,8 +107,11 @@ export class SearchIndex implements CommitObserver {
 
   async #takeStep(): Promise<number> {
     const startedMs = performance.now();
-    const { last, step } = (await this.#ahead) ?? (await this.#read());
+    this.#isBehind = false;
+    const ahead = await this.#ahead;
     this.#ahead = undefined;
+    // Only a read that begins now can tell that nothing is left.
+    const { last, step } = ahead?.step ? ahead : await this.#read();
     if (!step) {
       this.#endWaiting(({ number }) => number <= last);
       this.#isWanted = false;
@@ -118,13 +121,13 @@ export class SearchIndex implements CommitObserver {
     this.#rejectLate(step.backlog * this.#msPerByte);
     const writing = this.#write(this.#kind, 0, step);
     // The next step is prepared during the write.
-    const ahead = isFull ? this.#read(to).catch(() => undefined) : undefined;
+    const next = isFull ? this.#read(to).catch(() => undefined) : undefined;
     const hasMoved = await writing;
     const othersWrite = this.#isBehind;
     this.#isBehind = true;
     // Another process is at work, which may end before the index is up to date.
     if (!hasMoved) return INDEX_TIMES.delayMs;
-    this.#ahead = ahead;
+    this.#ahead = next;
     const workedMs = performance.now() - startedMs;
     // Small steps take longer for each byte.
     if (isFull) this.#msPerByte = workedMs / size;
@@ -134,7 +137,6 @@ export class SearchIndex implements CommitObserver {
 
   /** Resolves with the next step; tells the searches before it which changes they must find. */
   async #read(from?: IndexPosition): Promise<PreparedStep> {
-    this.#isBehind = false;
     const arrived = [...this.#waiting];
     const prepared = await this.#readStep(from);
     for (const each of arrived) each.number = Math.min(each.number, prepared.last);
