@@ -1,31 +1,46 @@
-// A thread of the pool, as the main thread sees it.
+// The main thread's handle of one thread of the pool.
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { type Job, POOL_THREAD } from './thread.ts';
+import { Semaphore } from './sync.ts';
+import { CALLS, type Job } from './thread.ts';
 
 /** A thread that does one job at a time. The constructor throws if the system refuses a thread. */
-export class PoolThread extends Worker {
+export class PoolThread {
+  readonly #worker: Worker;
+  readonly #calls = new Semaphore(Semaphore.cells(0));
+  #fault = new Error('a thread ended before its job did');
   #reject: (fault: Error) => void = () => {};
 
   /** Starts the module `tasks`, which calls `runThread`. */
   constructor(tasks: URL, onIdle: () => void, onEnd: (fault: Error) => void) {
-    super(tasks, { workerData: POOL_THREAD });
-    let fault = new Error('a thread ended before its job did');
-    this.once('message', onIdle);
-    this.on('error', (error) => {
-      fault = error;
+    this.#worker = new Worker(tasks, { workerData: { [CALLS]: this.#calls.cells } });
+    this.#worker.once('message', onIdle);
+    this.#worker.on('error', (error) => {
+      this.#fault = error;
     });
-    this.on('exit', () => {
-      this.#reject(fault);
-      onEnd(fault);
+    this.#worker.on('exit', () => {
+      this.#reject(this.#fault);
+      onEnd(this.#fault);
     });
   }
 
-  /** Rejects if the thread ends before. */
   perform(job: Job): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#reject = reject;
-      this.once('message', resolve);
-      this.postMessage(job);
+      this.#worker.once('message', resolve);
+      this.#worker.postMessage(job);
+      this.#calls.release();
     });
+  }
+
+  /** Ends a thread that is idle. */
+  async dismiss(): Promise<void> {
+    this.#calls.release();
+    await once(this.#worker, 'exit');
+  }
+
+  /** Rejects the job. */
+  async terminate(): Promise<void> {
+    await this.#worker.terminate();
   }
 }

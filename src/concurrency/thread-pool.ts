@@ -87,7 +87,10 @@ export class ThreadPool {
   async close(): Promise<void> {
     this.#maxThreads = 0;
     clearTimeout(this.#idleTimer);
-    await Promise.all([...this.#alive].map((thread) => thread.terminate()));
+    const ends = [...this.#alive].map((thread) =>
+      this.#idle.has(thread) ? thread.dismiss() : thread.terminate(),
+    );
+    await Promise.all(ends);
   }
 
   /** Resolves in the order of the calls. */
@@ -155,7 +158,7 @@ export class ThreadPool {
   }
 
   #endIdle(): void {
-    for (const thread of this.#idle) thread.terminate();
+    for (const thread of this.#idle) thread.dismiss();
     this.#idle.clear();
   }
 

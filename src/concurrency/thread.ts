@@ -1,6 +1,7 @@
 // The program of a thread of the pool: it does one job after another, each for another lease.
 import { constants, setPriority } from 'node:os';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { Semaphore } from './sync.ts';
 
 /** A demonstration: work for several threads, with its preparation and its answer. */
 export interface Demonstration<Request, Input, Result> {
@@ -31,17 +32,25 @@ export interface Job {
   readonly input: unknown;
 }
 
-/** The data of a thread of a pool. */
-export const POOL_THREAD = 'a thread of notes-server';
+/** The member of a thread's data with the semaphore that counts its calls. */
+export const CALLS = 'calls of notes-server';
 
-/** Does one job for each message, if this is a thread of a pool. A job that throws ends it. */
+/**
+ * Does one job for each call, if this is a thread of a pool, and ends when it is called without a
+ * job. A job that throws ends the thread.
+ */
 export function runThread(tasks: Tasks): void {
-  const port = parentPort;
-  if (!port || workerData !== POOL_THREAD) return;
+  const cells: Int32Array | undefined = workerData?.[CALLS];
+  if (!parentPort || !cells) return;
   // Elsewhere, this is the priority of the whole process.
   if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
-  port.on('message', ({ task, index, input }: Job) => {
-    port.postMessage(tasks[task]?.work(input as never, index));
-  });
-  port.postMessage('idle');
+  const calls = new Semaphore(cells);
+  parentPort.postMessage('idle');
+  for (;;) {
+    calls.acquire();
+    const sent = receiveMessageOnPort(parentPort);
+    if (!sent) return;
+    const { task, index, input }: Job = sent.message;
+    parentPort.postMessage(tasks[task]?.work(input as never, index));
+  }
 }
