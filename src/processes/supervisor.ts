@@ -88,7 +88,8 @@ export class Supervisor {
   async reloadKeys(): Promise<number> {
     // Rejects here if the file is unusable, before any process gets its keys.
     const count = (await this.#keys?.reload()) ?? 0;
-    await Promise.all([...this.#serving].map((member) => this.#reload(member)));
+    // A process that starts meanwhile has the keys of before.
+    await Promise.all([...this.#members].map((member) => this.#reload(member)));
     return count;
   }
 
@@ -134,7 +135,6 @@ export class Supervisor {
       this.#stop.signal.throwIfAborted();
       this.address = await member.channel.listen({ port: this.#port, keys });
       this.#serving.add(member);
-      if (this.#keys?.entries !== keys) await this.#reload(member);
       return member;
     } catch (error) {
       if (!this.#stop.signal.aborted) member.child.kill('SIGKILL');
@@ -200,8 +200,9 @@ export class Supervisor {
   }
 
   /** Gives a process the keys. If that fails, replaces it, lest it accept outdated keys. */
-  async #reload({ channel, child }: Child): Promise<void> {
-    await channel.reloadKeys(this.#keys?.entries).catch(() => child.kill('SIGKILL'));
+  async #reload({ channel, child, ready }: Child): Promise<void> {
+    const reloaded = ready.then(() => channel.reloadKeys(this.#keys?.entries));
+    await reloaded.catch(() => child.kill('SIGKILL'));
   }
 }
 

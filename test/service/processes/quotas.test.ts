@@ -86,7 +86,11 @@ test('processes: one that starts during a reload has the new keys', async () => 
   const names = Array.from({ length: 30 }, (_, index) => `new-${index}`);
   writeFileSync(keys, names.join('\n'));
   sendSignal(service.process.pid, 'SIGHUP');
-  await Promise.all(lines);
+  const [, replaced, reloaded] = (await Promise.all(lines)).map((line) =>
+    service.lines.indexOf(line),
+  );
+  // Otherwise it could still accept a removed key.
+  assert.ok(Number(replaced) < Number(reloaded), 'the reload did not wait for it');
   const start = service.lines.length;
   for (const name of names) assert.equal((await get(name)).status, 200, name);
   const answered = () => service.lines.slice(start).map((line) => line.process);
