@@ -50,7 +50,9 @@ export function readOptions<Declared extends Declarations>(
     const variables = flags[flag] === undefined ? [variableOf(flag), variable] : [];
     // An empty variable counts as not set.
     const source = variables.find((each) => environment[each]);
-    const text = source ? readVariable(environment, source) : (flags[flag] ?? byDefault);
+    // The library may be given null, which is no value of any option.
+    const given = flags[flag] === undefined ? byDefault : flags[flag];
+    const text = source ? readVariable(environment, source) : given;
     return [key, text === undefined ? undefined : parse(String(text), source ?? `--${flag}`)];
   });
   return Object.fromEntries(entries) as Parsed<Declared>;
