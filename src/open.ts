@@ -75,6 +75,16 @@ export async function openCluster(
   }
 }
 
+/** Resolves with a line for each fault of its nodes. Rejects with {@link DatabaseUnusable}. */
+export async function checkCluster(cluster: ClusterLocation, options: StorageOptions) {
+  const password = await passwordOf(options);
+  try {
+    return await cluster.check(password);
+  } catch (error) {
+    throw unusable(cluster.name, error);
+  }
+}
+
 /** Resolves with the password of the cluster's user, if there is one. */
 export async function passwordOf({ dbPassword, dbPasswordFile: file }: StorageOptions) {
   if (file === undefined) return dbPassword;

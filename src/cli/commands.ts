@@ -67,12 +67,10 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
       if (db.kind === 'cluster' && flags.repair === true)
         throw new UsageError('check --repair works with files only');
       const { checkFile } = await import('../commands/check.ts');
-      const { passwordOf } = await import('../open.ts');
+      const { checkCluster } = await import('../open.ts');
       const { repairFile } = await import('../commands/repair.ts');
       if (flags.repair === true) await repairFile(name);
-      const faults = await (db.kind === 'cluster'
-        ? db.check(await passwordOf(storage))
-        : checkFile(name));
+      const faults = await (db.kind === 'cluster' ? checkCluster(db, storage) : checkFile(name));
       const lines = faults.length === 0 ? ['ok'] : faults;
       return { lines: lines.map((line) => `${name}: ${line}`), hasFailed: faults.length > 0 };
     },

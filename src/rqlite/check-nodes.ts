@@ -4,9 +4,10 @@ import { isOnPage, LOWEST, pagesOf, type RowRange, relationsIn } from '../pages.
 import { columnsOf, keysOf, type Relation, typeOf } from '../relations.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGE_COLUMNS } from '../storage/numbers.ts';
+import { storedSchema } from '../storage/schema/migrations.ts';
 import { Batches, REMEDY, type Standing, type Standings } from './batches.ts';
 import { Cluster, type ClusterAddress } from './cluster.ts';
-import { toStep } from './engine.ts';
+import { readerOf, toStep } from './engine.ts';
 
 const MAX_FAULTS = 25;
 
@@ -20,6 +21,8 @@ interface Node extends Source {
 /** Resolves with a line for each fault. A node can only miss writes: those with most are right. */
 export async function checkNodes(address: ClusterAddress): Promise<string[]> {
   using cluster = new Cluster(address);
+  // Before the first batch, so that data of another version does not change.
+  await storedSchema(readerOf(cluster));
   const standings = await standingsOf(cluster, cluster.nodes);
   const most = Math.max(1, ...standings.map((each) => each?.number ?? 0));
   const leading = standings.filter((each) => each?.number === most);

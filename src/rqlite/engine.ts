@@ -67,7 +67,7 @@ export async function openRqlite(
   const cluster = new Cluster(address);
   const history = new History(cluster, warn);
   try {
-    const first = (statement: Statement) => send(cluster, statement).then(rowsOf);
+    const first = readerOf(cluster);
     const { version } = await storedSchema(first);
     if (toRead && version === 0) throw new DatabaseUnusable('it is empty');
     const [foreignKeys] = await first(FOREIGN_KEYS);
@@ -97,6 +97,11 @@ export async function openRqlite(
     stopSoon: () => cluster.stopSoon(),
     close: async () => cluster[Symbol.dispose](),
   };
+}
+
+/** Returns what reads the data of the leader, whether or not this has missed writes. */
+export function readerOf(cluster: Cluster): Database['read'] {
+  return (statement) => send(cluster, statement).then(rowsOf);
 }
 
 function send(

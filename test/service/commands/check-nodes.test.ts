@@ -6,6 +6,7 @@ import { REMEDY } from '../../../src/rqlite/batches.ts';
 import { assertRefused, runCommand } from '../../support/command.ts';
 import { clusterAddress } from '../../support/engine.ts';
 import { openCluster } from '../../support/engines.ts';
+import { send } from '../../support/http.ts';
 import { limitCluster, startStandIn } from '../../support/rqlite-stand-in.ts';
 import { nodeFaults } from '../../support/stored-data.ts';
 import { plainTable } from '../../support/tables.ts';
@@ -113,6 +114,18 @@ test('check: names a node without an answer', async (t) => {
   for (const node of [1, 2]) standIn.silence(node);
   const silent = 'does not answer, is far behind, or has no room';
   assert.deepEqual(await faults(), [`node 1 ${silent}`, `node 2 ${silent}`]);
+});
+
+test('check: refuses a cluster of a development version, unchanged', async (t) => {
+  const standIn = await startStandIn(t);
+  const body = JSON.stringify([
+    ['CREATE TABLE notes_server_migrations (version INTEGER PRIMARY KEY)'],
+    ['CREATE TABLE notes_server_batches (id TEXT)'],
+  ]);
+  await send(standIn.nodes[0] ?? '', 'POST', '/db/execute?transaction', { body });
+  const refusal = /cannot open the database rqlite:.*: a development version made it: export it/;
+  assertRefused(await runCommand(t, ['check', clusterAddress(standIn.nodes)]), 1, refusal);
+  assert.equal(standIn.requests.execute, 1);
 });
 
 test('check: refuses a cluster without data, and a repair', async (t) => {
