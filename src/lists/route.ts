@@ -32,7 +32,7 @@ export function listRoutes(listed: Listed): Route[] {
   const { resource, counterpart: other } = listed.pages.parts;
   const all = endpoint('GET', resource.path, (input: ListInput) => {
     const { owner } = resource;
-    const path = fillTemplate(resource.path, input.parameters);
+    const path = owner ? fillTemplate(resource.path, input.parameters) : resource.path;
     const ownerId = owner && input.parameters[owner.resource.idParameter];
     const { label } = owner?.resource ?? resource;
     return answer(listed, input, { path, owner: ownerId, label });
