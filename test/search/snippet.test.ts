@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseQuery } from '../../src/search/query.ts';
 import { type Snippet, snippetOf } from '../../src/search/snippets.ts';
+import { elementsOf } from '../../src/search/words.ts';
 import { partsOf, queryFor, scan, UNBOUNDED } from '../support/search.ts';
 import { aTerm, textOf } from '../support/search-checks.ts';
 
@@ -134,6 +135,17 @@ test('search: snippet: a word that is cut off where the search ends is no match'
   assert.deepEqual(snippetFor('milk', 'milkshake', '', 4).ranges, []);
   assert.deepEqual(marked(snippetFor('mil*', 'milkshake', '', 4)), ['milk']);
   assert.deepEqual(marked(snippetFor('milk', 'milk', '', 4)), ['milk']);
+});
+
+test('search: snippet: a regular expression takes each folded word literally', () => {
+  const points = Array.from({ length: 0x110000 }, (_, point) => String.fromCodePoint(point));
+  const words = elementsOf(points.join(' ')).join(' ');
+  assert.equal(/[\\^$.*+?()[\]{}|]/.exec(words), null);
+});
+
+test('search: snippet: marks matches that begin within another, or at the same place', () => {
+  const query = '"a b" "b a b" a* b "a b a b c"';
+  assert.deepEqual(marked(snippetFor(query, 'x a b a b c, ab b')), ['a b a b c', 'ab', 'b']);
 });
 
 test('search: snippet: marks what the query finds, and nothing else', () => {
