@@ -81,7 +81,8 @@ function optionsOf(settings: Partial<ServiceOptions> | undefined): Options {
   if (!Array.isArray(apiKeys)) throw new UsageError('apiKeys must be an array of keys');
   const flags = Object.entries({ db, port, logLevel, ...others }).map(([name, setting]) => [
     FLAGS.get(name),
-    setting,
+    // As text, an empty element of a list would vanish.
+    Array.isArray(setting) ? setting.map(String) : setting,
   ]);
   const options = parseOptions(Object.fromEntries(flags), { NOTES_API_KEYS: apiKeys.join() });
   // The parser drops empty keys, and a service without keys lets everyone write.

@@ -51,6 +51,7 @@ const WRONG: readonly (readonly [options: object | undefined, reason: RegExp])[]
   [{ port: 65_536 }, /^--port takes a whole number from 0 to 65535, not "65536"$/],
   [{ port: null }, /^--port takes a whole number from 0 to 65535, not "null"$/],
   [{ logLevel: null }, /^--log-level takes one of .+, not "null"$/],
+  [{ corsOrigin: [undefined] }, /^--cors-origin takes an origin .+, not "undefined"$/],
   [{ host: null }, /^anybody who reaches null could write: /],
   [{ db: '' }, /^--db must not be empty$/],
   [undefined, /^the option db is required/],
