@@ -18,12 +18,21 @@ export function withPagesForUnknown(bases: Bases, routes: readonly Route[]): Rou
     const { html, json } = weightsOf(call);
     if (html <= json) return { ...reply, headers: [...(reply.headers ?? []), ...VARY] };
     const headers = [...PAGE_HEADERS, 'cache-control', 'no-store', ...VARY];
-    // The bar of every page has the way back.
-    const advice = 'Check the path: a slash at its end makes it a different path.';
-    const main = `<h1><span class="status">404</span> Not Found</h1>
-<p>${escapeHtml(problem.message)} ${advice}</p>`;
-    const body = renderPage({ title: '404 Not Found - notes-server', root, main });
-    return { status: 404, headers, body };
+    return { status: 404, headers, body: renderUnknown(root, problem.message) };
   }
   return routes.map((route) => ({ ...route, refuse }));
+}
+
+function renderUnknown(root: string, message: string): string {
+  return renderPage({
+    title: '404 Not Found - notes-server',
+    root,
+    main: `<h1><span class="status">404</span> Not Found</h1>
+<p>${escapeHtml(message)} Check the path: a slash at its end makes it a different path.</p>
+<ul class="guide-list">
+<li><a href="${root}docs">Documentation</a> <span class="soft">Operations, first steps.</span></li>
+<li><a href="${root}docs/guides">Guides</a> <span class="soft">How to use and run it.</span></li>
+<li><a href="${root}problems">Problems</a> <span class="soft">What each error means.</span></li>
+</ul>`,
+  });
 }
