@@ -12,6 +12,13 @@ import type { CommitObserver, Memory, Write } from './storage/writer.ts';
 /** Who measures the batches of each kind. */
 export type Meters = Readonly<Record<'read' | 'page' | 'write', BatchMeter>>;
 
+/** The place of each client for one export. */
+export interface Places {
+  /** Resolves with false if it is taken. */
+  take(client: string): Promise<boolean>;
+  free(client: string): Promise<void>;
+}
+
 /** What the core gives to features. */
 export interface Core {
   readonly database: Database;

@@ -1,6 +1,6 @@
 // All data at /export, as the command `export` writes it: a backup over HTTP.
 import { endpoint, type Input } from '../contract/endpoint.ts';
-import type { Feature } from '../feature.ts';
+import type { Feature, Places } from '../feature.ts';
 import { unavailable } from '../http/problem.ts';
 import type { Chunk, Reply } from '../http/reply.ts';
 import type { Call } from '../http/route.ts';
@@ -11,13 +11,6 @@ import { type Database, DatabaseUnusable } from '../storage/database.ts';
 const MAX_READERS = 2;
 
 const HEADERS = ['content-type', 'application/x-ndjson', 'cache-control', 'no-store'];
-
-/** The place of each client for one export. */
-export interface Places {
-  /** Resolves with false if it is taken. */
-  take(client: string): Promise<boolean>;
-  free(client: string): Promise<void>;
-}
 
 /** What is exported by this process. */
 interface Exported {
