@@ -40,10 +40,10 @@ const ASSUMED_MS_PER_BYTE = 0.000_2;
 
 /** A search that waits. */
 interface Waiting {
-  readonly sinceMs: number;
   readonly end: (error: unknown) => void;
-  /** The number of the last change that it must find; infinite until a read tells. */
+  /** The number of the last change that it must find, and when a read told; infinite before. */
   number: number;
+  sinceMs: number;
 }
 
 /** The index of one resource. It must observe `write`. */
@@ -75,8 +75,8 @@ export class SearchIndex implements CommitObserver {
   catchUp(): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (error: unknown) => (error === undefined ? resolve() : reject(error));
-      const number = Number.POSITIVE_INFINITY;
-      this.#waiting.add({ sinceMs: performance.now(), end, number });
+      const unknown = Number.POSITIVE_INFINITY;
+      this.#waiting.add({ end, number: unknown, sinceMs: unknown });
       this.#work.wake();
     });
   }
@@ -139,7 +139,12 @@ export class SearchIndex implements CommitObserver {
   async #read(from?: IndexPosition): Promise<PreparedStep> {
     const arrived = [...this.#waiting];
     const prepared = await this.#readStep(from);
-    for (const each of arrived) each.number = Math.min(each.number, prepared.last);
+    const nowMs = performance.now();
+    for (const each of arrived) {
+      each.number = Math.min(each.number, prepared.last);
+      // A read may wait long for the leader of a cluster.
+      each.sinceMs = Math.min(each.sinceMs, nowMs);
+    }
     return prepared;
   }
 
