@@ -12,7 +12,7 @@ const SOURCE = new URL('src/docs/', root);
 const BUILT = new URL('dist/src/docs/', root);
 const SWAGGER_UI = ['swagger-ui.LICENSE', 'swagger-ui-bundle.js', 'swagger-ui.css'];
 
-test('docs: a build writes all files of the pages, and keeps none of an earlier build', async (t) => {
+test('docs: a build writes all files of its pages, and keeps none of an earlier one', async (t) => {
   const output = pathToFileURL(`${temporaryFolder(t)}/`);
   cpSync(new URL('samples.js', BUILT), new URL('samples.js', output));
   for (const folder of ['assets/', 'guides/']) {

@@ -7,7 +7,7 @@ import { readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { assertRefused, runCommand, stop } from '../../support/command.ts';
+import { assertRefused, preload, runCommand, startCommand, stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { request } from '../../support/http.ts';
@@ -39,6 +39,30 @@ test('processes: a failed start is reported once, and nothing remains', async (t
     1,
     /EADDRINUSE .*: choose another --port/,
   );
+});
+
+test('processes: the port is another one if a program takes the one that was free', async (t) => {
+  const takeFirst = `
+    import cluster from 'node:cluster';
+    import { createServer, Server } from 'node:net';
+    const { close } = Server.prototype;
+    if (cluster.isPrimary)
+      Server.prototype.close = function (...args) {
+        Server.prototype.close = close;
+        const { port } = this.address();
+        this.once('close', () => createServer().listen(port, '127.0.0.1').unref());
+        process.stderr.write('taken: ' + port);
+        return close.apply(this, args);
+      };
+  `;
+  const args = ['--processes', '2', '--port', '0'];
+  const command = startCommand(t, args, { node: preload(takeFirst) });
+  const url = await command.ready();
+  const { stderr, status } = await stop(command);
+  const [, taken] = /^taken: (\d+)/.exec(stderr) ?? [];
+  assert.ok(taken);
+  assert.notEqual(new URL(url).port, taken);
+  assert.equal(status, 0);
 });
 
 test('processes: share the ids, and see all writes at once', async () => {
