@@ -42,7 +42,7 @@ import { texts } from './text/feature.ts';
 import { times } from './times/feature.ts';
 
 /** What the processes of one service share. One that is alone has none of it. */
-export interface Siblings extends SharedGuards {
+interface Siblings extends SharedGuards {
   /** Opens a database, whose `ping` pings those of all processes; a file needs the write lease. */
   openDatabase?(open: () => Promise<Database>, needsLease: boolean): Promise<Database>;
   /** Shares a report of this process; returns a function that combines those of all. */
@@ -174,16 +174,16 @@ function addFeatures(
   };
   const edited = edits(core);
   features.push(
-    // In the order in which they close.
+    // In this order they close, and settle a write: with the key first, a replay wins.
     health(core),
     retries(),
     search(core),
     tags(core),
     edited,
-    names(core, (...notes) => recorded.handlersOf(...notes), edited),
+    names(core, (...args) => recorded.handlersOf(...args), edited),
     times(),
     texts(),
-    history(core, (...notes) => recorded.handlersOf(...notes)),
+    history(core, (...args) => recorded.handlersOf(...args)),
     changes(core),
   );
   features.push(lists(core, features));

@@ -10,7 +10,7 @@ import type { Database } from './storage/database.ts';
 import type { CommitObserver, Memory, Write } from './storage/writer.ts';
 
 /** Who measures the batches of each kind. */
-export type Meters = Readonly<Record<'read' | 'page' | 'write', BatchMeter>>;
+type Meters = Readonly<Record<'read' | 'page' | 'write', BatchMeter>>;
 
 /** The place of each client for one export. */
 export interface Places {
@@ -41,7 +41,7 @@ export interface Feature {
   /** Returns its routes, when the URLs of the service are known; `all` those of all features. */
   readonly routes?: (bases: Bases, all: () => readonly Route[]) => readonly Route[];
   readonly inLists?: ListExtension;
-  /** What keeps records and pages. Of it and the next member, one feature gives each. */
+  /** What keeps records and pages. Only one feature gives it; the same holds for `meters`. */
   readonly memory?: Memory;
   readonly meters?: Meters;
   readonly commits?: CommitObserver | readonly CommitObserver[];

@@ -54,19 +54,19 @@ export interface Order {
   readonly score?: string;
   /** Whether the score needs the records, and not only the source. */
   readonly readsRecord?: boolean;
-  readonly isFalling?: boolean;
+  readonly isDescending?: boolean;
   /** The parameter that makes this order the default, and without which it is refused. */
   readonly impliedBy?: string;
 }
 
-/** A member that is made of texts of each record after the read. */
-export interface Made {
+/** A member that is computed from texts of each record after the read. */
+export interface Computed {
   readonly name: string;
   readonly fields: readonly string[];
   /** The parameter without which it is refused. */
   readonly needs: string;
   /** Resolves with a JSON text for that of each record; calls `check` after each pause. */
-  readonly make: (
+  readonly compute: (
     records: readonly (string | Buffer)[],
     parameters: Parameters,
     check: () => void,
@@ -77,11 +77,11 @@ export interface Made {
 export type ListExtension = (resource: Resource) => {
   readonly filters?: Readonly<Record<string, Filter>>;
   readonly orders?: Readonly<Record<string, Order>>;
-  /** What `include` adds and changes of other records can change: SQL of the values. */
+  /** SQL of members that only `include` adds. Changes of other records can change them. */
   readonly included?: Readonly<Record<string, string>>;
-  /** Of this and the next two, one feature gives each. */
-  readonly made?: Made;
-  /** Whose records have lists of the given ones: tags those of notes, notes those of tags. */
+  /** Only one feature gives it; the same holds for the next two. */
+  readonly computed?: Computed;
+  /** The resource whose records each have a list of this one: tags for notes, notes for tags. */
   readonly counterpart?: Resource;
   /** Returns a parameter that an empty list can be asked for again with, such as `a=b`. */
   readonly alternative?: (parameters: Parameters) => string | undefined;

@@ -30,7 +30,7 @@ const MAX_ERRORS = 20;
 /** Returns what a body, in JSON or a text, stands for in JSON. Adds to the violations. */
 export type ReadBody = (call: Call, parameters: Members, violations: Violation[]) => unknown;
 
-/** Returns the route of an operation of the contract; only with `readBody`, it takes texts. */
+/** Returns the route of an operation of the contract; it takes texts only with `readBody`. */
 export function endpoint<Parameters = unknown, Content = unknown>(
   method: Operation['method'],
   template: string,
@@ -114,7 +114,7 @@ function parseParameter(parameter: Parameter, sent: readonly string[]): unknown 
   return texts.flatMap((text) => text.split(',')).map(parse);
 }
 
-/** Parses ASCII digits after an optional minus sign; returns 0, no id, where it would round. */
+/** Parses ASCII digits after an optional minus sign; returns 0 for an unsafe integer. */
 export function parsePathInteger(text: string): number | undefined {
   const value = Number(text);
   const id = Number.isSafeInteger(value) ? value : 0;
@@ -134,7 +134,7 @@ function readContent(body: Body, { format }: Call, value: unknown, violations: V
     ? (value as unknown[]).map((each, line) => readMembers(body, each, `/${line}`, violations))
     : readMembers(body, value, '', violations);
   const schema = isLines ? body.lines : body;
-  // A text has members of parameters, whose violations have been found.
+  // The members of a text come from parameters, which have been checked.
   const isFaulty = isText(format) && violations.length > 0;
   if (schema && !isFaulty && !schema.validate(content))
     violations.push(...findViolations(schema, content, !isText(format)));

@@ -1,4 +1,5 @@
 // Turns the errors of the compiled schemas into the violations that a 422 reports.
+import type { BodyFormat } from '../http/body/formats.ts';
 import type { Violation } from '../http/problem.ts';
 import { suggestion } from '../suggestion.ts';
 import type { BodyValidators, Parameter, SchemaError } from './generated.js';
@@ -89,6 +90,11 @@ function toViolation(error: SchemaError, isJson: boolean): Violation {
   const missing = error.keyword === 'required' ? `/${error.params.missingProperty}` : '';
   const path = `${error.instancePath}${missing}`;
   return violationAt(path, error.keyword, describeRule(error), isJson);
+}
+
+/** Returns the JSON Pointer of the body of a row: a line of a bulk request, or the only body. */
+export function rowPointer(row: number, format: BodyFormat): string {
+  return format === 'lines' ? `/${row}` : '';
 }
 
 /** Returns a violation at `path` in a body, a JSON Pointer without characters to escape. */

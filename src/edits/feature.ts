@@ -13,13 +13,13 @@ import { readKey } from '../retries/feature.ts';
 import { rewrite } from './rewrites.ts';
 
 /** The members of bodies: an append has `text`, an edit the others. */
-type Texts = {
+type EditBody = {
   readonly text: string;
   readonly old_text?: string;
   readonly new_text: string;
 };
 
-type AtId = Input<{ readonly note_id: number }, Texts>;
+type AtId = Input<{ readonly note_id: number }, EditBody>;
 
 /** The longest part that a text can repeat too often, in units of UTF-16. */
 const MAX_PART = Math.floor((2 * MAX_BODY_LENGTH) / BOUNDS.repetitions);
@@ -83,7 +83,7 @@ function readBody({ format, body }: Call): unknown {
 }
 
 /** Returns the note that an append creates. Throws 422. */
-function newNote({ parameters, body, call }: Input<{ readonly name: string }, Texts>) {
+function newNote({ parameters, body, call }: Input<{ readonly name: string }, EditBody>) {
   if (!/\S/.test(body.text)) refuse('blank', call, 'text');
   return { title: parameters.name, body: body.text };
 }

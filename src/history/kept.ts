@@ -29,13 +29,13 @@ export const TRASH = {
   ],
 };
 
-type Kept = typeof TRASH;
+type KeptList = typeof TRASH;
 
 /** How many versions a note has at most; earlier ones are not shown, and will be erased. */
 export const MAX_VERSIONS = 100;
 
 /** The versions of a note, unless it is in the trash. */
-export const VERSIONS: Kept = {
+export const VERSIONS: KeptList = {
   table: 'note_versions',
   isListed: `id IN (
     SELECT id FROM note_versions WHERE note_id = (SELECT id FROM ${notes.table} WHERE id = ?1 ->> 0)
@@ -59,7 +59,7 @@ export const LATEST = `
 /** Resolves with a text as JSON, and with the tag that its note had. */
 export async function readKept(
   { read }: Source,
-  { table, isListed, isWanted, number, members }: Kept,
+  { table, isListed, isWanted, number, members }: KeptList,
   ...key: [id: number, version?: number]
 ): Promise<Stored | undefined> {
   const sql = `
@@ -78,7 +78,7 @@ export type KeptInput = Input<
 /** Resolves with a page of the list at `url`, and the number of all its rows. */
 export async function listKept(
   { read }: Source,
-  { table, isListed, order, members }: Kept,
+  { table, isListed, order, members }: KeptList,
   { parameters, call }: KeptInput,
   url: string,
 ): Promise<{ reply: Reply; total: number }> {

@@ -66,7 +66,7 @@ export class Connections {
     if (complete && this.latest.get(socket) === arrival) this.latest.set(socket, undefined);
   }
 
-  /** Has Node close those whose answers, now on their way, make no progress for `stalledMs`. */
+  /** Makes Node close those whose current answers make no progress for `stalledMs`. */
   limitStalls(stalledMs: number): void {
     for (const [socket, latest] of this.latest)
       if (latest && socket instanceof Socket && !socket.timeout) socket.setTimeout(stalledMs);

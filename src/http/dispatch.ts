@@ -65,7 +65,7 @@ export class Dispatcher {
     const exchange = new Exchange(arrival, this.#replies, this.#options.networkOf);
     // Answer together what arrives together: one check of memory, one wake-up, and whole bodies.
     if (this.#arrived.push(exchange) > 1) return;
-    // A lone client need not wait; but the next tick precedes the rest of a body in its packet.
+    // A lone client need not wait, unless a body comes: the next tick would precede its rest.
     if (arrival.isOnlyClient && !hasBody(arrival.message)) nextTick(this.#answerArrived);
     else setImmediate(this.#answerArrived);
   }
@@ -193,15 +193,15 @@ export class Dispatcher {
 
   /** Counts a large reply and encodes it: Node would keep the text in memory beside the bytes. */
   #count(exchange: Exchange, reply: Reply): Reply {
-    const { body = '', large } = reply;
+    const { body = '', large, ...rest } = reply;
     if (!large && body.length < DISPATCH_LIMITS.largeReplyCharacters) return reply;
     const { message, response } = exchange;
     const isRead = message.method === 'GET' || message.method === 'HEAD';
-    // What is written is written, and the size of its body has limited the reply.
+    // A write is already done, and the size of its body has limited the reply.
     if (isRead && this.#replies.heldBy(response) === 0) this.#replies.ensureRoom();
     const counted = large ?? [typeof body === 'string' ? Buffer.from(body) : body];
     this.#replies.hold(response, lengthOf(counted));
-    return { status: reply.status, headers: reply.headers ?? [], large: counted };
+    return { ...rest, large: counted };
   }
 }
 

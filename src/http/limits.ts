@@ -35,7 +35,7 @@ export const DISPATCH_LIMITS = {
   repliesBytes: 201_326_592,
   /** What the largest page, of 60 MB, takes while it is read: the engine and Node each copy it. */
   largePageBytes: 125_829_120,
-  /** How long one waits for room, while nobody reads such a page, and how many may wait. */
+  /** How long a request waits for room while no large page is being read, and how many wait. */
   replyWaitMs: 5_000,
   waitingReplies: 100,
   streams: 1_000,

@@ -39,7 +39,7 @@ export interface Violation {
 }
 
 /** The optional parts of a problem. `headers` is flat: name, value, name, value. */
-export interface ProblemExtras {
+interface ProblemExtras {
   readonly headers?: readonly string[];
   readonly errors?: readonly Violation[];
   /** Delays the answer, so that clients that retry at once do not keep the service busy. */

@@ -107,7 +107,7 @@ export function sendHead(response: ServerResponse, reply: Reply, requestId: stri
 export async function sendChunks(
   response: ServerResponse,
   stream: AsyncIterable<Chunk>,
-  onSent: (bytes: number) => void = () => {},
+  onSent: (bytes: number) => void,
 ) {
   const closing = new AbortController();
   response.once('close', () => closing.abort());

@@ -38,7 +38,7 @@ export interface Route {
   /** Undefined if the route ignores bodies. */
   readonly accepts?: BodyFormats | undefined;
   readonly handle: (call: Call) => Reply | Promise<Reply>;
-  /** Returns the answer to a problem at this route, or, at `/`, without one; else the usual one. */
+  /** Answers a problem of this route, at `/` of no route; undefined for the usual answer. */
   readonly refuse?: (problem: Problem, call: Call) => Reply | undefined;
 }
 

@@ -64,7 +64,7 @@ export class HttpServer {
         const refuse = () =>
           this.#answerFaulty(socket, problemOf({ code: 'HPE_INVALID_EOF_STATE' }));
         this.#connections.add(socket, limits.probeMs, refuse);
-        // Node calls it after the last answer. Its own would not wait for what still arrives.
+        // Node calls it after the last answer. Node's own would not wait for what still arrives.
         socket.destroySoon = () => this.#end(socket);
       })
       .on('request', (message, response) => this.#receive(message, response))
@@ -170,7 +170,7 @@ export class HttpServer {
       drained += chunk.length;
       if (drained > drainBytes) socket.destroy();
     };
-    // The parser would keep further requests in memory. It lets go only of a socket that reads.
+    // Detaches the parser, which would keep requests in memory. This needs a socket that reads.
     nextTick(() => socket.removeAllListeners('data').on('data', drain));
   }
 

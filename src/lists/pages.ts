@@ -20,8 +20,8 @@ export interface Page {
   readonly tag: string;
   /**
    * The records as a text, or the bytes of each if the page is large; undefined if the tag is
-   * known. Line breaks separate them if they are lines, or if members are still to be made, else
-   * commas. The texts that a record lacks for these follow it as JSON after a tab.
+   * known. Line breaks separate them if they are lines, or if members are still to be computed,
+   * else commas. The texts that a record lacks for these follow it as JSON after a tab.
    */
   readonly items: string | readonly Buffer[] | undefined;
   /** The number of records in the whole list, if there are `items`. */

@@ -1,6 +1,6 @@
 // All that can be asked of the lists of a resource: what each has, and what features add.
 
-import type { Filter, ListExtension, Made, Order, Parameters } from '../list-extension.ts';
+import type { Computed, Filter, ListExtension, Order, Parameters } from '../list-extension.ts';
 import { type Choice, type Member, ownMembers } from '../records/text.ts';
 import type { Resource } from '../resources/resource.ts';
 import { tagSql } from '../storage/numbers.ts';
@@ -12,7 +12,7 @@ export type ListParts = ReturnType<typeof partsOf>;
 /** Returns an order and its reverse. */
 const bothWays = (name: string, order: Order): Readonly<Record<string, Order>> => ({
   [name]: order,
-  [`-${name}`]: { ...order, isFalling: true },
+  [`-${name}`]: { ...order, isDescending: true },
 });
 
 /** The orders of all lists; `updated` is the order of the last changes. */
@@ -32,7 +32,7 @@ export function partsOf(resource: Resource, extensions: readonly ListExtension[]
     filters: all([...added.map(({ filters }) => filters), ownFilters(resource)]),
     orders: all([...added.map(({ orders }) => orders), ORDERS, sortedBy(resource)]),
     members: membersOf(resource, included),
-    made: added.find(({ made }) => made)?.made,
+    computed: added.find(({ computed }) => computed)?.computed,
     counterpart: added.find(({ counterpart }) => counterpart)?.counterpart,
     alternative: added.find(({ alternative }) => alternative)?.alternative,
     checks: added.flatMap(({ check }) => check ?? []),
@@ -62,9 +62,12 @@ export function membersIn({ resource, members }: ListParts, { fields, include }:
   return [...ownMembers(resource, fields), ...added.flatMap(([, each]) => each)];
 }
 
-/** Returns the member that is made of records after the read, if it is chosen. */
-export function madeIn({ made }: ListParts, include: readonly string[] = []): Made | undefined {
-  return made && include.includes(made.name) ? made : undefined;
+/** Returns the member that is computed from records after the read, if it is chosen. */
+export function computedIn(
+  { computed }: ListParts,
+  include: readonly string[] = [],
+): Computed | undefined {
+  return computed && include.includes(computed.name) ? computed : undefined;
 }
 
 function sortedBy({ orders = {} }: Resource): Readonly<Record<string, Order>> {

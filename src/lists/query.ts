@@ -2,7 +2,7 @@
 import { validationFailed } from '../contract/endpoint.ts';
 import type { Violation } from '../http/problem.ts';
 import type { Page } from './pages.ts';
-import { type ListParts, madeIn, orderOf } from './parts.ts';
+import { computedIn, type ListParts, orderOf } from './parts.ts';
 import type { PageRequest } from './request.ts';
 
 /** The parameters that all lists have. */
@@ -35,7 +35,7 @@ export function checkListQuery(parts: ListParts, query: ListQuery, sent: URLSear
     refuse(position, 'oneOf', `must not be combined with the order ${order}${why}`);
   }
   violations.push(...parts.checks.flatMap((check) => check(query) ?? []));
-  const { name, needs = '' } = madeIn(parts, query.include) ?? {};
+  const { name, needs = '' } = computedIn(parts, query.include) ?? {};
   if (name && query[needs] === undefined)
     refuse('include', 'dependentRequired', `must not contain ${name} without ${needs}`);
   if (violations.length > 0) throw validationFailed(violations);
@@ -57,9 +57,9 @@ export function linkHeader(
       links.push(`<${url}?${kept}${kept && '&'}${position}=${value}>; rel="${rel}"`);
   };
   if (keys) {
-    const { isFalling } = parts.orders[orderOf(parts, query)] ?? {};
-    add('next', 'after', isFalling ? keys.low : keys.high);
-    add('prev', 'before', isFalling ? keys.high : keys.low);
+    const { isDescending } = parts.orders[orderOf(parts, query)] ?? {};
+    add('next', 'after', isDescending ? keys.low : keys.high);
+    add('prev', 'before', isDescending ? keys.high : keys.low);
   } else {
     const { limit, offset } = query;
     add('next', 'offset', offset + limit < total ? offset + limit : undefined);

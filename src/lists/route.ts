@@ -14,7 +14,7 @@ import { type Condition, isOneOf } from '../records/condition.ts';
 import { checkRead, stateHeaders, TAG } from '../records/preconditions.ts';
 import { type Memory, PAGES } from '../storage/writer.ts';
 import type { Page, Pages } from './pages.ts';
-import { filterValues, type ListParts, madeIn, orderOf } from './parts.ts';
+import { computedIn, filterValues, type ListParts, orderOf } from './parts.ts';
 import { checkListQuery, type ListQuery, linkHeader } from './query.ts';
 import { LINES_ENDING, type PageRequest } from './request.ts';
 
@@ -143,22 +143,22 @@ function replyWith({ tag, text, large, link }: ListText, { headers }: ListInput)
 /** The pieces of a record; of a page that is small and complete, all its records are one piece. */
 type Pieces = readonly (string | Buffer)[];
 
-/** Resolves with the records; if a member is made of them after the read, with new ends. */
+/** Resolves with the records; if a member is computed from them after the read, with new ends. */
 async function recordsOf(
   items: NonNullable<Page['items']>,
   parts: ListParts,
   { parameters, call }: ListInput,
 ): Promise<readonly Pieces[]> {
-  const made = madeIn(parts, parameters.include);
-  if (!made) return typeof items === 'string' ? [[items]] : items.map((each) => [each]);
+  const computed = computedIn(parts, parameters.include);
+  if (!computed) return typeof items === 'string' ? [[items]] : items.map((each) => [each]);
   const records = typeof items === 'string' ? items.split('\n').filter(Boolean) : items;
   // The texts that a record lacks follow it after a tab.
   const texts = records.map((record) => pieceOf(record, record.indexOf('\t') + 1));
-  const values = await made.make(texts, parameters, () => call.ensureSendable());
+  const values = await computed.compute(texts, parameters, () => call.ensureSendable());
   return records.map((record, index) => {
     const tab = record.indexOf('\t');
     const beforeBrace = (tab === -1 ? record.length : tab) - 1;
-    return [pieceOf(record, 0, beforeBrace), `,"${made.name}":${values[index]}}`];
+    return [pieceOf(record, 0, beforeBrace), `,"${computed.name}":${values[index]}}`];
   });
 }
 

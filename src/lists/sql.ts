@@ -6,7 +6,7 @@ import { type Member, membersSql, ownMembers } from '../records/text.ts';
 import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';
 import { totalSql } from './blocks.ts';
 import { EVERYTHING, List, type RecordQuery } from './list.ts';
-import { type ListParts, madeIn, membersIn } from './parts.ts';
+import { computedIn, type ListParts, membersIn } from './parts.ts';
 import { LINES_ENDING, MAX_KEY, type Shape } from './request.ts';
 
 /** Returns the SQL of `count` pages; in a row, `request` is the index of its request. */
@@ -32,26 +32,26 @@ class PageSql {
   readonly #list: List;
   readonly #index: number;
   readonly #members: readonly Member[];
-  /** Whether a member is made of the records after the read. */
+  /** Whether a member is computed from the records after the read. */
   readonly #isUnfinished: boolean;
-  /** The texts of which it is made, if records do not have them themselves. */
+  /** The texts it is computed from, if records do not have them themselves. */
   readonly #added: readonly Member[] | undefined;
   /** Whether the client has this state already, so that the page needs no records. */
   readonly #isKnown: string | undefined;
   /** Rows before a key are in the reverse order. */
-  readonly #isRising: boolean;
+  readonly #isAscending: boolean;
 
   constructor(list: List, index: number) {
     this.#list = list;
     this.#index = index;
     const { parts, resource, shape } = list;
     this.#members = membersIn(parts, shape);
-    const made = madeIn(parts, shape.include);
-    this.#isUnfinished = made !== undefined;
-    if (made && shape.fields.length > 0) this.#added = ownMembers(resource, made.fields);
+    const computed = computedIn(parts, shape.include);
+    this.#isUnfinished = computed !== undefined;
+    if (computed && shape.fields.length > 0) this.#added = ownMembers(resource, computed.fields);
     if (shape.isConditional)
       this.#isKnown = satisfiesSql(list.value('known'), '(SELECT tag FROM state)');
-    this.#isRising = (list.order.isFalling ?? false) === (shape.position === 'before');
+    this.#isAscending = (list.order.isDescending ?? false) === (shape.position === 'before');
   }
 
   /** Returns the named queries: those of the list, and its first block. */
@@ -60,7 +60,7 @@ class PageSql {
     const queries = this.#list.queries();
     const counts = this.#list.counts();
     if (shape.position === 'deep' && counts) {
-      const [direction, first] = order.isFalling ? ['DESC', 'max'] : ['ASC', 'min'];
+      const [direction, first] = order.isDescending ? ['DESC', 'max'] : ['ASC', 'min'];
       // SQLite takes `before` from the row of the minimum or maximum.
       queries.push(`block_${this.#index} (block, before) AS MATERIALIZED (
         SELECT ${first}(block), before FROM (
@@ -131,7 +131,9 @@ class PageSql {
   /** Orders records that were found in the reverse order. */
   #inOrder(): string {
     const { order, shape } = this.#list;
-    return shape.position === 'before' ? `ORDER BY sort_key ${order.isFalling ? 'DESC' : ''}` : '';
+    return shape.position === 'before'
+      ? `ORDER BY sort_key ${order.isDescending ? 'DESC' : ''}`
+      : '';
   }
 
   /** Whether links to the neighbours begin at keys; those by score, or by offset and id, do not. */
@@ -145,7 +147,7 @@ class PageSql {
   #ends(): [low: string, high: string] {
     if (!this.#hasKeys) return ['low', 'high'];
     const key = this.#list.value('key');
-    return this.#isRising
+    return this.#isAscending
       ? [`coalesce(low, min(${key} + 1, ${MAX_KEY}), ${MAX_KEY})`, 'high']
       : ['low', `coalesce(high, max(${key} - 1, 0), 0)`];
   }
@@ -170,13 +172,14 @@ class PageSql {
     const columns = this.#columns();
     const rows = this.#list.each().map((query) => {
       const [isStarted, offset] = this.#start(query);
+      const order = orderBy(query, this.#isAscending);
       const page = `
-        sort_key FROM ${query.name} AS ${table} WHERE ${isStarted} ${orderBy(query, this.#isRising)}
+        sort_key FROM ${query.name} AS ${table} WHERE ${isStarted} ${order}
         LIMIT ${this.#list.chosen(({ name }) => (name === query.name ? limit : '0'))} ${offset}`;
       if (!query.isSorted) return `SELECT ${columns}, ${page}`;
       return `
         SELECT ${columns}, sort_key FROM (SELECT id AS found, ${page})
-        CROSS JOIN ${table} ON ${table}.id = found ${orderBy(query, this.#isRising)}`;
+        CROSS JOIN ${table} ON ${table}.id = found ${orderBy(query, this.#isAscending)}`;
     });
     if (rows.length === 1) return rows.join();
     return rows.map((sql) => `SELECT * FROM (${sql})`).join(' UNION ALL ');
@@ -185,15 +188,15 @@ class PageSql {
   /** Returns the condition under which a record is not before the page, and its OFFSET clause. */
   #start(query: RecordQuery): [isStarted: string, offset: string] {
     const { position } = this.#list.shape;
-    const operator = this.#isRising ? '>' : '<';
+    const operator = this.#isAscending ? '>' : '<';
     if (position === 'after' || position === 'before')
       return [isBeyond(query, operator, this.#list.value('key')), ''];
     const offset = this.#list.value('offset');
     if (position === 'offset' || !this.#list.counts()) return ['TRUE', `OFFSET ${offset}`];
     const block = `(SELECT block FROM block_${this.#index})`;
     const before = `(SELECT before FROM block_${this.#index})`;
-    const first = this.#isRising ? block : `(${block} + 1)`;
-    const end = `((${first} << ${BLOCK_BITS}) - ${this.#isRising ? 1 : 0})`;
+    const first = this.#isAscending ? block : `(${block} + 1)`;
+    const end = `((${first} << ${BLOCK_BITS}) - ${this.#isAscending ? 1 : 0})`;
     return [isBeyond(query, operator, end), `OFFSET coalesce(${offset} - ${before}, 0)`];
   }
 
@@ -201,7 +204,7 @@ class PageSql {
   #scoredRows(limit: string): string {
     const { order, resource } = this.#list;
     const { ids, id, where } = this.#list.found();
-    const by = order.isFalling ? 'score DESC, found' : 'score, found';
+    const by = order.isDescending ? 'score DESC, found' : 'score, found';
     return `
       SELECT ${this.#columns()}, NULL AS sort_key
       FROM (SELECT ${id} AS found, ${order.score} AS score FROM ${ids} WHERE ${where}
@@ -217,7 +220,7 @@ function isBeyond({ hasBlocks }: RecordQuery, operator: '<' | '>', end: string):
   return `+sort_key ${operator} ${end} AND block ${operator}= ${end} >> ${BLOCK_BITS}`;
 }
 
-function orderBy({ hasBlocks }: RecordQuery, isRising: boolean): string {
-  const direction = isRising ? 'ASC' : 'DESC';
+function orderBy({ hasBlocks }: RecordQuery, isAscending: boolean): string {
+  const direction = isAscending ? 'ASC' : 'DESC';
   return `ORDER BY ${hasBlocks ? `block ${direction}, ` : ''}sort_key ${direction}`;
 }

@@ -16,7 +16,7 @@ type Named = Input<{ readonly name: string }, Members>;
 type AtId = Input<{ readonly note_id: number }, Members>;
 
 /** What can be done with a note at its path and a suffix. */
-interface Operation {
+interface NamedOperation {
   readonly method: Route['method'];
   readonly suffix: string;
   readonly readBody?: ReadBody | undefined;
@@ -30,7 +30,7 @@ interface Operation {
 export function names(
   core: Core,
   handlersOf: (resource: Resource, bases: Bases) => Records,
-  { operations: others = [] }: { readonly operations?: readonly Operation[] } = {},
+  { operations: others = [] }: { readonly operations?: readonly NamedOperation[] } = {},
 ): RecordFeature {
   const find = createFinder(core);
   return {
@@ -40,7 +40,7 @@ export function names(
       const records = handlersOf(notes, bases);
       const { replace, patch, remove, served } = records;
       const newNote = ({ body }: Named) => body;
-      const operations: readonly Operation[] = [
+      const operations: readonly NamedOperation[] = [
         { method: 'GET', suffix: '', perform: (input) => readNamed(records, input) },
         { method: 'PUT', suffix: '', perform: replace, newNote, readBody: served.readBody },
         { method: 'PATCH', suffix: '', perform: patch },
@@ -64,7 +64,7 @@ async function readNamed({ read, basePath }: Records, input: AtId): Promise<Repl
 /** Performs an operation; repeats this if another request creates or deletes the note. */
 async function performAt(
   input: Named,
-  { suffix, perform, newNote }: Operation,
+  { suffix, perform, newNote }: NamedOperation,
   { create }: Records,
   find: ReturnType<typeof createFinder>,
 ): Promise<Reply> {

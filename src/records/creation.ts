@@ -37,7 +37,7 @@ export interface Given {
   readonly values?: readonly Values[];
   /** How many lines of a bulk request it counts as. */
   readonly lines?: number;
-  /** Returns what the write is for the part, given what was read before. */
+  /** Returns what the part decides, given what was read before. */
   readonly settle: (before: Row) => Settled;
 }
 

@@ -12,7 +12,7 @@ export interface RecordFeature extends Feature {
   /** Returns its part in the writes of a resource; a part is around those of later features. */
   readonly inWrites?: (resource: Resource) => WritePart | undefined;
   readonly texts?: ReadonlyMap<Resource, Texts>;
-  /** Of this, one feature gives it. */
+  /** Only one feature gives it. */
   readonly readChosen?: ReadChosen;
 }
 

@@ -16,7 +16,7 @@ import {
 import { recordSql } from './text.ts';
 import { type Created, recordKinds, type Settled, type Stored } from './writes.ts';
 
-/** Then the statements of each write with lists see only its own. */
+/** The key of writes with lists of their own, which must share no statement. */
 const ALONE = 0;
 
 interface RecordKey {
@@ -31,7 +31,7 @@ export class Table {
   readonly #resource: Resource;
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof recordKinds>;
-  /** Those with the first part, with the first two, and so on. */
+  /** Creations with the first part, with the first two, and so on. */
   readonly #creations: readonly ReturnType<typeof creationWith>[];
   readonly #memory: Memory;
   readonly #reads: Batcher<RecordKey, Stored | undefined>;
@@ -90,7 +90,7 @@ export class Table {
     return isOwned ? record : undefined;
   }
 
-  /** Replaces values, except by null; undefined if no record satisfies the condition. */
+  /** Replaces values; null keeps one. Undefined if no record satisfies the condition. */
   change(
     id: number,
     values: Values,

@@ -17,7 +17,7 @@ export interface Stored {
   readonly tag: string;
 }
 
-/** What parts of a write make of it, and add to its answer. */
+/** What the parts of a write decide, and add to its answer. */
 export interface Settled {
   readonly headers?: readonly string[];
   readonly createdIds?: WrittenIds;
@@ -180,7 +180,7 @@ export function isTarget({ table, owner }: Resource): string {
   return `${table}.id = sent._id${isOwner} AND ${isAdmitted}`;
 }
 
-/** Makes a write report `written` of the records, which a query gives as they will be. */
+/** Makes a write return `written`; `records` is the query of the records as they will be. */
 function reporting(
   { table }: Resource,
   named: string,
@@ -194,7 +194,7 @@ function reporting(
   };
 }
 
-/** As one text, as the package is slow for each value; `rest` is an owner or the whole text. */
+/** One text, because each column costs time; `rest` is an owner or the whole text. */
 function writtenSql(rest = "''"): string {
   return `id || ' ' || ${tagSql('number')} || ' ' || ${rest}`;
 }

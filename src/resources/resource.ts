@@ -21,15 +21,15 @@ export interface Resource {
   readonly table: string;
   /** The table that counts the records in each block of ids. */
   readonly blocks: string;
-  /** The one for blocks of numbers. Then both have the bounds of the times in each block. */
+  /** The same for blocks of numbers. With it, both have the bounds of the times in each block. */
   readonly numberBlocks?: string;
   readonly fields: Readonly<Record<string, Field>>;
   /** The resource that owns these records; `column` holds the id of the owner. */
   readonly owner?: Reference;
   readonly filters?: readonly string[];
-  /** SQL by which lists can be sorted, by the names of the orders; with a minus sign, downwards. */
+  /** SQL by which lists can be sorted, by the names of the orders; a minus sign reverses it. */
   readonly orders?: Readonly<Record<string, string>>;
-  /** The members that only `include` adds and changes of others can change: SQL of their values. */
+  /** SQL of members that only `include` adds. Changes of other records can change them. */
   readonly included?: Readonly<Record<string, string>>;
   readonly search?: SearchTables;
 }

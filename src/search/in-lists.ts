@@ -2,7 +2,7 @@
 import { validationFailed } from '../contract/endpoint.ts';
 import { BOUNDS } from '../contract/generated.js';
 import type { Violation } from '../http/problem.ts';
-import type { Filter, ListExtension, Made, Parameters } from '../list-extension.ts';
+import type { Computed, Filter, ListExtension, Parameters } from '../list-extension.ts';
 import type { Resource } from '../resources/resource.ts';
 import { tagSql } from '../storage/numbers.ts';
 import { parseQuery, type Query } from './query.ts';
@@ -24,17 +24,17 @@ export function searchInLists(indexes: ReadonlyMap<Resource, SearchIndex>): List
       },
     };
     const score = `bm25(${[table, ...Object.values(weights)].join(', ')})`;
-    const made: Made = {
+    const computed: Computed = {
       name: 'snippet',
       fields,
       needs: 'q',
-      make: (records, { q, match }, check) =>
+      compute: (records, { q, match }, check) =>
         makeSnippets(records, fields, queryOf(q, match), check),
     };
     return {
       filters: { match },
       orders: { rank: { score, impliedBy: 'q' } },
-      made,
+      computed,
       check: checkMatch,
       alternative: prefixSearch,
     };

@@ -12,7 +12,7 @@ export const BATCH_LIMITS = {
   pauseTurns: availableParallelism() > 1 ? 0 : 4,
   queueItems: 8_192,
   queueSize: 67_108_864,
-  /** How long an item may wait; `waitMs` once the queue has not been empty for that long. */
+  /** How long an item may wait: `waitMs` if the queue was last empty more than `burstMs` ago. */
   burstMs: 1_000,
   waitMs: 50,
   /** The latest items up to this number may wait for `lateMs`, so that every call ends in time. */
@@ -94,7 +94,6 @@ export class Batcher<Item, Outcome> {
     while (this.#queue.length > 0) {
       if (ready) await ready();
       const batch = this.#nextBatch();
-      if (batch.length === 0) continue;
       try {
         const started = performance.now();
         const outcomes = await run(batch.map(({ item }) => item));

@@ -10,10 +10,10 @@ export const MAX_PAGE_BYTES = 2_097_152;
 export interface Statement {
   readonly sql: string;
   readonly parameter?: string;
-  /** SQL of the JSON array of the rows that `sql` will return, as answers may get lost. */
+  /** SQL of the JSON array of the rows that `sql` will return, where answers can get lost. */
   readonly rows?: string;
   readonly isSlow?: boolean;
-  /** Whether rows are large and should not be received all at once. The last ones may get lost. */
+  /** Set to receive large rows one by one. The last ones may be missing. */
   readonly hasLargeRows?: boolean;
   /** Beyond this, a read rejects with {@link AnswerTooLarge}. */
   readonly maxBytes?: number | undefined;

@@ -52,7 +52,7 @@ export interface WriteKind<Content extends RowSet, Outcome> {
   /** By name, in the order in which they are carried out. */
   readonly statements: Readonly<Record<string, WriteStatement>>;
   readonly outcomes: (writes: readonly Content[], rows: RowsByStatement) => Outcome[];
-  /** All changes of a write; [] if perhaps none was made. */
+  /** What memory must forget or replace; [] if perhaps nothing changed. */
   readonly changes: (write: Content, outcome: Outcome) => readonly Change[];
 }
 
@@ -93,7 +93,7 @@ export interface CommitObserver {
 /** A transaction that has ended. */
 export interface Commit {
   readonly runs: readonly Run[];
-  /** [] if perhaps none was made. */
+  /** [] if perhaps nothing changed. */
   readonly changes: readonly Change[];
   readonly isDurable: boolean;
 }

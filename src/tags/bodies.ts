@@ -1,7 +1,7 @@
 // The tags in the bodies of notes.
 import { validationFailed } from '../contract/endpoint.ts';
 import { BOUNDS } from '../contract/generated.js';
-import { violationAt } from '../contract/violations.ts';
+import { rowPointer, violationAt } from '../contract/violations.ts';
 import type { BodyFormat } from '../http/body/formats.ts';
 import type { Violation } from '../http/problem.ts';
 import type { Given, WritePart } from '../records/creation.ts';
@@ -25,7 +25,7 @@ export const readTags: WritePart['read'] = ({ call: { format } }, bodies, newAt)
     const isUnset = newAt !== undefined && ids?.length === 0 && names?.length === 0;
     if (ids && names && !isUnset) {
       const detail = 'must not be combined with tag_ids; leave out one of the two';
-      violations.push(violationAt(`${pathOf(row, format)}/tags`, 'oneOf', detail));
+      violations.push(violationAt(`${rowPointer(row, format)}/tags`, 'oneOf', detail));
     }
     const given = ids ?? names;
     if (!given) continue;
@@ -33,7 +33,7 @@ export const readTags: WritePart['read'] = ({ call: { format } }, bodies, newAt)
     for (const tag of given) tags.push([row, tag]);
     if (tags.length <= BOUNDS.tags) continue;
     const detail = `must have fewer items: all lines may have ${BOUNDS.tags} tags together`;
-    const path = `${pathOf(row, format)}/${ids ? 'tag_ids' : 'tags'}`;
+    const path = `${rowPointer(row, format)}/${ids ? 'tag_ids' : 'tags'}`;
     violations.push(violationAt(path, 'maxItems', detail));
     break;
   }
@@ -63,12 +63,8 @@ function unknownTags(positions: readonly number[], tags: readonly RowTag[], form
   const firsts = new Map(tags.map(([row], position) => [row, position] as const).reverse());
   const violations = positions.map((position) => {
     const [row] = tags[position] ?? [0];
-    const path = `${pathOf(row, format)}/tag_ids/${position - (firsts.get(row) ?? 0)}`;
+    const path = `${rowPointer(row, format)}/tag_ids/${position - (firsts.get(row) ?? 0)}`;
     return violationAt(path, 'exists', 'must be the id of a tag');
   });
   return validationFailed(violations);
-}
-
-function pathOf(row: number, format: BodyFormat): string {
-  return format === 'lines' ? `/${row}` : '';
 }

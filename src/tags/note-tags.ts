@@ -8,7 +8,7 @@ import type { RowSet, Write, WriteKind } from '../storage/writer.ts';
 /** What a write finds: which record is missing, or whether the note has the tag. */
 export type NoteTagState = 'no note' | 'no tag' | 'untagged' | 'tagged';
 
-type Ids = readonly [note: number, tag: number];
+type NoteTagIds = readonly [note: number, tag: number];
 
 const FOUND = `${namedRows('sent', ['note_id', 'tag_id'])},
   found AS (
@@ -50,12 +50,12 @@ function kindOf(changed: NoteTagState, write: string): WriteKind<RowSet, NoteTag
 export function createNoteTags(database: Database, write: Write) {
   return {
     /** Tags the note, if both exist; resolves with the state before. */
-    add: (ids: Ids) => write(tagging, ids.join('/'), { rows: [ids] }),
+    add: (ids: NoteTagIds) => write(tagging, ids.join('/'), { rows: [ids] }),
 
     /** Removes the tag from the note; resolves with the state before. */
-    remove: (ids: Ids) => write(untagging, ids.join('/'), { rows: [ids] }),
+    remove: (ids: NoteTagIds) => write(untagging, ids.join('/'), { rows: [ids] }),
 
-    async read(ids: Ids): Promise<NoteTagState> {
+    async read(ids: NoteTagIds): Promise<NoteTagState> {
       const [row] = await database.read({ sql: STATES.sql, parameter: JSON.stringify([0, [ids]]) });
       return row?.state as NoteTagState;
     },

@@ -24,7 +24,7 @@ export function noteIn(text: string, title?: string): { title: string; body: str
   return { title: heading, body: /\S/.test(rest) ? rest : text };
 }
 
-/** Returns a note in Markdown, which `noteIn` reads as the same note. */
+/** Returns a note in Markdown; `noteIn` reads the same note, but for white space in the title. */
 export function markdownOf({ title, body }: Members): string {
   return `# ${String(title).replace(/\r\n|\r|\n/g, ' ')}\n\n${body}`;
 }

@@ -1,6 +1,6 @@
 // The times of records that were created elsewhere: a copy keeps them.
 import { validationFailed } from '../contract/endpoint.ts';
-import { violationAt } from '../contract/violations.ts';
+import { rowPointer, violationAt } from '../contract/violations.ts';
 import type { WritePart } from '../records/creation.ts';
 import type { RecordFeature } from '../records/feature.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
@@ -21,8 +21,8 @@ const GIVEN_TIMES: WritePart = {
     ]);
     const violations = values.flatMap(([created, updated], row) => {
       if (Number(updated) >= Number(created)) return [];
-      const at = format === 'lines' ? `/${row}` : '';
-      return [violationAt(`${at}/updated_at`, 'minimum', 'must not be before created_at')];
+      const at = `${rowPointer(row, format)}/updated_at`;
+      return [violationAt(at, 'minimum', 'must not be before created_at')];
     });
     if (violations.length > 0) throw validationFailed(violations);
     return { values, settle: () => ({}) };

@@ -37,7 +37,7 @@ const TYPES = { text: 'string', integer: 'integer', boolean: 'boolean' };
 
 for (const resource of RESOURCES) {
   const { label, path, idParameter, fields, search } = resource;
-  const { counterpart: other, members, made, orders } = listsOf(resource);
+  const { counterpart: other, members, computed, orders } = listsOf(resource);
 
   for (const template of other ? [path, `${other.path}/{${other.idParameter}}${path}`] : [path])
     test(`resources: the filters of ${label} are parameters of GET ${template}`, () => {
@@ -48,7 +48,9 @@ for (const resource of RESOURCES) {
 
   for (const [name, added] of [
     [`${label}Include`, members],
-    ...(made ? [[`${label}ListInclude`, { ...members, [made.name]: made }] as const] : []),
+    ...(computed
+      ? [[`${label}ListInclude`, { ...members, [computed.name]: computed }] as const]
+      : []),
   ] as const)
     test(`resources: what ${name} adds to ${label} is declared`, () => {
       const schema = at(`/components/parameters/${name}/schema`) as Names;

@@ -24,7 +24,7 @@ const WITHOUT_EDITS: readonly Edit[] = [
   [APP, "import { edits } from './edits/feature.ts';\n"],
   [APP, '  const edited = edits(core);\n'],
   [APP, '    edited,\n'],
-  [APP, 'handlersOf(...notes), edited)', 'handlersOf(...notes))'],
+  [APP, 'handlersOf(...args), edited)', 'handlersOf(...args))'],
 ];
 
 /**

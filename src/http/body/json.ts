@@ -45,7 +45,7 @@ export function decode(bytes: Buffer, subject = BODY, place = IN_BODY): string {
   throw new Problem('bad-request', `${subject} is not valid UTF-8${at}.`);
 }
 
-/** Limits nesting and parts. Replaces whole tokens after a space: an invalid text stays invalid. */
+/** Limits nesting and parts. Replaces numbers such as `4.0`; invalid text stays invalid. */
 function checkTokens(text: string, subject: string, place: Place): string {
   const kept: string[] = [];
   let copied = 0;
@@ -63,8 +63,8 @@ function checkTokens(text: string, subject: string, place: Place): string {
         const detail = `${subject} is nested too deeply at ${place(text.slice(0, found.index))}.`;
         throw new Problem('bad-request', detail);
       }
-      // An overflow is infinite, which leaves no whole remainder either.
     } else if (!(Number(token) % 1)) {
+      // An overflow is infinite, which leaves no whole remainder either.
       kept.push(text.slice(copied, found.index));
       copied = NOTABLE.lastIndex;
     }

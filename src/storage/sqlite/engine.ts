@@ -31,7 +31,7 @@ const leftOpen: Connection[] = [];
 const PING: Statement = { sql: 'SELECT count(*) AS tables FROM sqlite_schema' };
 
 /** A database in this process. `close` can leave a connection open until the process ends. */
-export interface LocalDatabase extends Database {
+interface LocalDatabase extends Database {
   close(leavesOpen?: boolean): Promise<void>;
 }
 

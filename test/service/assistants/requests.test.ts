@@ -15,7 +15,9 @@ import { until } from '../../support/until.ts';
 
 test('requests: the log has one line for a call, with its tool and what it wrote', async (t) => {
   const service = await startService(t);
-  await callTool(service, 'create_note', { title: 'a', body: 'b', tags: ['c'] });
+  // Large answers have one, too.
+  const body = 'b'.repeat(20_000);
+  await callTool(service, 'create_note', { title: 'a', body, tags: ['c'] });
   await callTool(service, 'append_to_note', { id: '1', text: 'd' });
   await callTool(service, 'get_note', { id: 1 });
   await callTool(service, 'get_note', { id: 2 });
