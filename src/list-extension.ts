@@ -6,7 +6,7 @@ import type { Resource } from './resources/resource.ts';
 export const BLOCK_BITS = 10;
 
 /** The columns in whose blocks records are counted. */
-export type Key = 'id' | 'number';
+export type BlockKey = 'id' | 'number';
 
 /** The parameters of a request, by their names in the contract. */
 export type Parameters = Readonly<Record<string, unknown>>;
@@ -49,7 +49,7 @@ export interface Filter {
 /** An order, by a key or a score. */
 export interface Order {
   /** The column at whose values pages begin. */
-  readonly key?: Key;
+  readonly key?: BlockKey;
   /** SQL by which all records are sorted; without a key, pages begin at offsets. */
   readonly score?: string;
   /** Whether the score needs the records, and not only the source. */

@@ -1,6 +1,6 @@
 // The blocks of ids and of numbers, whose counts and bounds of times save reading their records.
 
-import { BLOCK_BITS, type Filter, type FilterValue, type Key } from '../list-extension.ts';
+import { BLOCK_BITS, type BlockKey, type Filter, type FilterValue } from '../list-extension.ts';
 import type { Resource } from '../resources/resource.ts';
 
 /** A filter that a request uses, with the SQL of its value. */
@@ -22,18 +22,18 @@ const IS_CANDIDATE = "verdict <> 'outside'";
 export class TimeBlocks {
   readonly #resource: Resource;
   readonly #filters: readonly UsedFilter[];
-  readonly #order: Key;
+  readonly #order: BlockKey;
   readonly #suffix: string;
   /** The key in whose blocks the filtered times differ least; of two, not the key of the order. */
-  readonly key: Key;
+  readonly key: BlockKey;
 
   /** `order` is the key of the list. `suffix` makes the names of the queries unique. */
-  constructor(resource: Resource, filters: readonly UsedFilter[], order: Key, suffix: string) {
+  constructor(resource: Resource, filters: readonly UsedFilter[], order: BlockKey, suffix: string) {
     this.#resource = resource;
     this.#filters = filters;
     this.#order = order;
     this.#suffix = suffix;
-    const keys = filters.map(({ time }): Key => (time === 'created' ? 'id' : 'number'));
+    const keys = filters.map(({ time }): BlockKey => (time === 'created' ? 'id' : 'number'));
     this.key = keys.find((key) => key !== order) ?? order;
   }
 
@@ -48,7 +48,7 @@ export class TimeBlocks {
     ];
   }
 
-  #sum(keys: readonly Key[]): string {
+  #sum(keys: readonly BlockKey[]): string {
     const totals = keys.map((key) => totalSql(this.counts(key)));
     if (keys.length === 1)
       return `SELECT coalesce(sum(count), 0), TRUE FROM ${this.counts().table}`;
@@ -76,7 +76,7 @@ export class TimeBlocks {
   }
 
   /** Returns the FROM clause and a condition that walk the records of candidates in order. */
-  walk(key: Key): Readonly<Record<'from' | 'where', string>> {
+  walk(key: BlockKey): Readonly<Record<'from' | 'where', string>> {
     const { table } = this.#resource;
     const inBlock = isInBlock(table, key);
     return {
@@ -86,7 +86,7 @@ export class TimeBlocks {
   }
 
   /** Returns the query of the blocks with verdicts: are their records in the list? */
-  #judge(key: Key): string {
+  #judge(key: BlockKey): string {
     const isInside = this.#filters.map(({ time, sql }) => {
       return `${time}_from > ${sql('.after')} AND ${time}_to < ${sql('.before')}`;
     });
@@ -100,7 +100,7 @@ export class TimeBlocks {
   }
 
   /** Returns the query of the exact counts. It reads records only where a verdict is not enough. */
-  #count(key: Key): string {
+  #count(key: BlockKey): string {
     const { table } = this.#resource;
     const conditions = this.#filters.map(({ condition, sql }) => condition?.('', sql));
     return `${this.counts(key).table} AS NOT MATERIALIZED (
@@ -110,13 +110,14 @@ export class TimeBlocks {
       FROM ${this.#blocks(key)})`;
   }
 
-  #blocks(key: Key): string {
+  #blocks(key: BlockKey): string {
     return `${key}_blocks_${this.#suffix}`;
   }
 
   /** Whether the times of a block overlap those of candidates among the blocks of the other key. */
-  #overlaps(key: Key): string {
-    const [name, other]: [string, Key] = key === 'id' ? ['created', 'number'] : ['updated', 'id'];
+  #overlaps(key: BlockKey): string {
+    const [name, other]: [string, BlockKey] =
+      key === 'id' ? ['created', 'number'] : ['updated', 'id'];
     const ofCandidates = (bound: string) =>
       `(SELECT ${bound} FROM ${this.#blocks(other)} WHERE ${IS_CANDIDATE})`;
     return `
@@ -131,16 +132,16 @@ export function totalSql({ table, where }: Counts): string {
 }
 
 /** Returns the table of the blocks of a key. */
-export function blocksBy({ blocks, numberBlocks = blocks }: Resource, key: Key): string {
+export function blocksBy({ blocks, numberBlocks = blocks }: Resource, key: BlockKey): string {
   return key === 'id' ? blocks : numberBlocks;
 }
 
 /** Returns the clause that makes SQLite read a table in the order of a key. */
-export function indexBy(table: string, key: Key): string {
+export function indexBy(table: string, key: BlockKey): string {
   return key === 'id' ? 'NOT INDEXED' : `INDEXED BY ${table}_by_number`;
 }
 
-function isInBlock(table: string, key: Key): string {
+function isInBlock(table: string, key: BlockKey): string {
   const ofRecord = `${table}.${key}`;
   return `${ofRecord} >= block << ${BLOCK_BITS} AND ${ofRecord} < (block + 1) << ${BLOCK_BITS}`;
 }

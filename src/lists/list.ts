@@ -1,6 +1,6 @@
 // Where the records of a list come from in SQL: the source of a filter, or a walk of all.
 
-import type { Filter, Key, Order } from '../list-extension.ts';
+import type { BlockKey, Filter, Order } from '../list-extension.ts';
 import { ownerExistsSql } from '../records/text.ts';
 import type { Resource } from '../resources/resource.ts';
 import { blocksBy, type Counts, indexBy, TimeBlocks, totalSql, type UsedFilter } from './blocks.ts';
@@ -30,7 +30,7 @@ export interface RecordQuery {
 
 /** Counts of the records that a source finds, in each block of a key. */
 interface KnownCounts extends Counts {
-  readonly key: Key;
+  readonly key: BlockKey;
   /** The query of their sum. */
   readonly sum: string;
   /** Whether these are all records of the list and no others. */
@@ -51,7 +51,7 @@ export class List {
   readonly order: Order;
   readonly #index: number;
   readonly #suffix: string;
-  readonly #key: Key;
+  readonly #key: BlockKey;
   readonly #filters: readonly UsedFilter[];
   readonly #finder: UsedFilter | undefined;
   /** The blocks that filters by time exclude, unless another filter finds the records. */
@@ -219,7 +219,7 @@ export class List {
   }
 
   /** Walks the blocks of `key` that may have records of the list; without blocks, all records. */
-  #walk(key: Key | undefined, index = ''): Records {
+  #walk(key: BlockKey | undefined, index = ''): Records {
     const { table } = this.resource;
     const id = `${table}.id`;
     const blocks = key && this.blocks?.walk(key);

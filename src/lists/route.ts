@@ -151,15 +151,18 @@ async function recordsOf(
 ): Promise<readonly Pieces[]> {
   const computed = computedIn(parts, parameters.include);
   if (!computed) return typeof items === 'string' ? [[items]] : items.map((each) => [each]);
-  const records = typeof items === 'string' ? items.split('\n').filter(Boolean) : items;
-  // The texts that a record lacks follow it after a tab.
-  const texts = records.map((record) => pieceOf(record, record.indexOf('\t') + 1));
+  const lines = typeof items === 'string' ? items.split('\n').filter(Boolean) : items;
+  const records = lines.map(partsOf);
+  const texts = records.map((record) => record.texts);
   const values = await computed.compute(texts, parameters, () => call.ensureSendable());
-  return records.map((record, index) => {
-    const tab = record.indexOf('\t');
-    const beforeBrace = (tab === -1 ? record.length : tab) - 1;
-    return [pieceOf(record, 0, beforeBrace), `,"${computed.name}":${values[index]}}`];
-  });
+  return records.map(({ start }, index) => [start, `,"${computed.name}":${values[index]}}`]);
+}
+
+/** Returns a record without its closing brace, and the texts that it lacks, which follow a tab. */
+function partsOf(record: string | Buffer) {
+  const tab = record.indexOf('\t');
+  if (tab === -1) return { start: pieceOf(record, 0, -1), texts: record };
+  return { start: pieceOf(record, 0, tab - 1), texts: pieceOf(record, tab + 1) };
 }
 
 function pieceOf(record: string | Buffer, start: number, end?: number): string | Buffer {

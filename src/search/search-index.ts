@@ -1,5 +1,11 @@
 // The search index of a resource, which follows the log of changes: before a search is answered,
 // and in the background. The log is the queue, so writes cost no more, and a kill loses nothing.
+//
+//   pause <──── nothing left: all searches end <────┐
+//     │                                             │
+//     └─ a write, a search ──> read the next step ──┴──> write it ──┐
+//                                     ^                             │
+//                                     └── a pause if others write ──┘
 import { type Work, workInBackground } from '../background.ts';
 import { type Database, StorageError } from '../storage/database.ts';
 import type { Commit, CommitObserver, Write } from '../storage/writer.ts';
