@@ -1,6 +1,6 @@
 // All that can be asked of the lists of a resource: what each has, and what features add.
 
-import type { Computed, Filter, ListExtension, Order, Parameters } from '../list-extension.ts';
+import type { Filter, ListExtension, Order, Parameters } from '../list-extension.ts';
 import { type Choice, type Member, ownMembers } from '../records/text.ts';
 import type { Resource } from '../resources/resource.ts';
 import { tagSql } from '../storage/numbers.ts';
@@ -63,10 +63,7 @@ export function membersIn({ resource, members }: ListParts, { fields, include }:
 }
 
 /** Returns the member that is computed from records after the read, if it is chosen. */
-export function computedIn(
-  { computed }: ListParts,
-  include: readonly string[] = [],
-): Computed | undefined {
+export function computedIn({ computed }: ListParts, include: readonly string[] = []) {
   return computed && include.includes(computed.name) ? computed : undefined;
 }
 

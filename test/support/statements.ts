@@ -1,8 +1,19 @@
 // The statements that the service sends to its database, as readers and `npm run sql` see them.
 import { ChangeFeed } from '../../src/changes/feed.ts';
+import { exportTexts } from '../../src/commands/export.ts';
 import { EMPTY_LOG } from '../../src/commands/import.ts';
 import { rewrite } from '../../src/edits/rewrites.ts';
-import { type KeptInput, listKept, readKept, TRASH, VERSIONS } from '../../src/history/kept.ts';
+import type { Core } from '../../src/feature.ts';
+import { keepFor } from '../../src/history/feature.ts';
+import {
+  type KeptInput,
+  LATEST,
+  listKept,
+  readKept,
+  TRASH,
+  VERSIONS,
+} from '../../src/history/kept.ts';
+import { emptyTrash } from '../../src/history/retention.ts';
 import { ERASE_NOTE, ERASE_VERSIONS, ERASURES, RESTORE } from '../../src/history/writes.ts';
 import { filterValues } from '../../src/lists/parts.ts';
 import { createFinder } from '../../src/names/named-notes.ts';
@@ -12,9 +23,10 @@ import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { tags } from '../../src/resources/tags.ts';
+import { KeyClock } from '../../src/retries/feature.ts';
 import { purgeOf } from '../../src/search/purge.ts';
 import { SEARCHABLE } from '../../src/search/steps.ts';
-import type { Database, Statement } from '../../src/storage/database.ts';
+import { type Database, MAX_PAGE_BYTES, type Statement } from '../../src/storage/database.ts';
 import { createWriter, NO_MEMORY } from '../../src/storage/writer.ts';
 import { createNoteTags } from '../../src/tags/note-tags.ts';
 import type { Ends } from './engine.ts';
@@ -46,6 +58,11 @@ const FILTERS = new Map<Resource, readonly Readonly<Record<string, unknown>>[]>(
 ]);
 
 const INCLUDED = ['tag_ids', 'tags', 'notes_count', 'times', 'etag', 'name', 'snippet'];
+
+/** Three of them are too large for one text. */
+const LARGE = 'a'.repeat(MAX_PAGE_BYTES / 2);
+
+const DAY_MS = 86_400_000;
 
 /** Calls the storage, and keeps the statements that it sends under a name. */
 type Hear = (name: string, call: () => unknown) => Promise<void>;
@@ -91,6 +108,17 @@ export async function collectStatements(test: Ends): Promise<NamedStatement[]> {
   await hear('changes: read with records', () =>
     feed.read({ after, limit: 10, withRecords: true }),
   );
+  await hear('export', async () => {
+    for await (const _ of exportTexts(database));
+  });
+  await hear('keys: the clock is set forward', () => {
+    const clock = new KeyClock();
+    const { now } = Date;
+    Date.now = () => now() + DAY_MS;
+    const statements = clock.begin();
+    Date.now = now;
+    return database.transact(statements);
+  });
   return [...found.values()];
 }
 
@@ -108,10 +136,14 @@ async function hearRecords(resource: Resource, database: Database, hear: Hear): 
   await hear(`${name}: delete`, () => table.remove(2, ownerId));
 }
 
+function coreOf(database: Database): Core {
+  const write = createWriter(database);
+  return { database, memory: NO_MEMORY, write, meters: undefined, isStopping: () => false };
+}
+
 async function hearNames(database: Database, hear: Hear): Promise<void> {
   const table = tableOf(notes, database);
-  const core = { database, memory: NO_MEMORY, write: createWriter(database), meters: undefined };
-  const find = createFinder({ ...core, isStopping: () => false });
+  const find = createFinder(coreOf(database));
   await hear('notes: create with a name', () => table.createNamed({}, 'a'));
   await hear('notes: find by name', () => find('a'));
 }
@@ -130,6 +162,9 @@ async function hearHistory(database: Database, hear: Hear): Promise<void> {
     await hear(`history: find ${name}`, () => database.read({ sql: kind.find, parameter: '[]' }));
     await hear(`history: erase ${name}`, () => write(kind, 0, { rows: [[1, 1]] }));
   }
+  await hear('history: latest versions', () => database.read({ sql: LATEST, parameter: '[1]' }));
+  await hear('history: days', () => keepFor(7, database));
+  await hear('history: empty the trash', () => emptyTrash(coreOf(database)));
 }
 
 async function hearTags(database: Database, hear: Hear): Promise<void> {
@@ -165,12 +200,15 @@ async function hearLists(resource: Resource, database: Database, hear: Hear): Pr
     { fields: ['id'], include: ['snippet'] },
     { id: 1 },
     { known: isOneOf(['a']) },
+    { isLines: true },
   ])
     await list(more);
   for (const parameters of FILTERS.get(resource) ?? []) {
     const orders = 'q' in parameters ? ['rank', 'id'] : ['id', '-updated'];
     for (const order of orders) await list({ order }, parameters);
   }
+  await table.create([{ body: LARGE }, { body: LARGE }, { body: LARGE }], owner);
+  await list({ limit: 3 });
   if (counterpart)
     await list({ isOfCounterpart: true, owner: 1 }, { [counterpart.idParameter]: [1] });
 }
