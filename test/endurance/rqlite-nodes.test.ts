@@ -3,8 +3,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
-import { openRqlite } from '../../src/rqlite/engine.ts';
-import { migrate } from '../../src/storage/schema/migrations.ts';
 import { testChangeLog } from '../changes/change-log-suite.ts';
 import { testChanges } from '../changes/changes-suite.ts';
 import { testImports } from '../commands/import-suite.ts';
@@ -62,13 +60,7 @@ for (const count of skip ? [] : [1, 3]) {
 test('cluster: a restarted node has every acknowledged write', { skip }, async (t) => {
   const [node] = (await startCluster(t, 1)).nodes;
   assert.ok(node);
-  const database = await openRqlite(
-    { nodes: [node.url], user: undefined, password: undefined },
-    'linearizable',
-  );
-  t.after(() => database.close());
-  await migrate(database);
-  const table = plainTable(notes, database);
+  const table = plainTable(notes, await openCluster(t, [node.url]));
   for (let round = 1; round <= 3; round += 1) {
     // One after the other: the node must replay an entry of its log for each.
     for (let count = 0; count < 200; count += 1) await table.create(['a', 'b']);

@@ -10,6 +10,7 @@ import { openDatabase, withNumbers } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { type EventStream, openStream } from '../support/event-stream.ts';
 import { request, send } from '../support/http.ts';
+import { setLimits } from '../support/overload.ts';
 import { lastingPort } from '../support/ports.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
@@ -66,12 +67,8 @@ test(`streams: ${STREAMS} beside other clients, and again after a stop`, async (
 });
 
 test('streams: comments keep one open that has nothing to send', async (t) => {
-  const { stalledMs } = HTTP_LIMITS;
-  const { commentMs } = STREAM_TIMES;
-  t.after(() => Object.assign(HTTP_LIMITS, { stalledMs }));
-  t.after(() => Object.assign(STREAM_TIMES, { commentMs }));
-  HTTP_LIMITS.stalledMs = stalledMs / 150;
-  STREAM_TIMES.commentMs = commentMs / 150;
+  setLimits(t, HTTP_LIMITS, { stalledMs: HTTP_LIMITS.stalledMs / 150 });
+  setLimits(t, STREAM_TIMES, { commentMs: STREAM_TIMES.commentMs / 150 });
   const service = await startService(t);
   const stream = await openStream(t, service.url);
   // Without comments, Node would close the connection after two intervals.

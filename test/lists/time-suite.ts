@@ -9,6 +9,7 @@ import type { Row } from '../../src/storage/database.ts';
 import { overhear, rows, withNumbers } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';
+import { setLimits } from '../support/overload.ts';
 import { planOf, stepsBelow } from '../support/plans.ts';
 import { tableOf } from '../support/tables.ts';
 
@@ -203,9 +204,7 @@ export function testTimes(engine: Engine, share = 11): void {
     });
 
   test('times: a walk leaves out no block that may have records of the time', async (t) => {
-    const limits = { ...SORT_LIMITS };
-    t.after(() => Object.assign(SORT_LIMITS, limits));
-    Object.assign(SORT_LIMITS, { id: 0, number: 0 });
+    setLimits(t, SORT_LIMITS, { id: 0, number: 0 });
     let database = await engine.open(t);
     const assertFirst = async (
       order: 'id' | '-id',

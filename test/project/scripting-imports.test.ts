@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../support/engine.ts';
+import { startListener } from '../support/ports.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { root } from '../support/sources.ts';
@@ -85,17 +85,14 @@ function shellIn(t: TestContext, shell: 'sh' | 'bash', env: Record<string, strin
 }
 
 /** Serves the pages of the sample of memos. */
-async function startMemos(t: TestContext): Promise<string> {
+function startMemos(t: TestContext): Promise<string> {
   const pages = JSON.parse(textOf(`${SAMPLES}/memos.json`));
-  const server = createServer((request, response) => {
+  return startListener(t, (request, response) => {
     const asked = new URL(request.url ?? '', 'http://host').searchParams.get('pageToken');
     const at = ['', pages[0].nextPageToken].indexOf(asked);
     const isAllowed = request.headers.authorization === 'Bearer secret';
     response.writeHead(isAllowed ? 200 : 401).end(JSON.stringify(pages[at]));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
 }
 
 for (const [name, { from, to, notes, left }] of Object.entries(FORMATS)) {

@@ -1,9 +1,7 @@
 // The distributed engine on the stand-in: whatever fails, a batch is carried out once, its rows are
 // returned, and reads see every acknowledged write.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
 import type { ReadLevel } from '../../src/rqlite/address.ts';
@@ -17,6 +15,7 @@ import {
 import { SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
 import { openCluster } from '../support/engines.ts';
 import { send } from '../support/http.ts';
+import { startListener } from '../support/ports.ts';
 import { expected } from '../support/records.ts';
 import {
   type Fault,
@@ -132,17 +131,13 @@ test('rqlite: a slow answer makes the next request on its socket no more patient
   const held: ServerResponse[] = [];
   const pings: ServerResponse[] = [];
   const answer = (response?: ServerResponse) => response?.end('{"results":[]}');
-  const server = createServer(({ method }, response) => {
+  const node = await startListener(t, ({ method }, response) => {
     (method === 'GET' ? pings : held).push(response.setHeader('x-rqlite-version', '8'));
     // The first request has its answer before that of its ping.
     if (held.length === 2) answer(pings[0]);
     else if (method === 'GET') answer(held[0]);
-  }).listen(0);
-  await once(server, 'listening');
-  t.after(() => server.close().closeAllConnections());
-  const { port } = server.address() as AddressInfo;
-  const nodes = [`http://localhost:${port}`];
-  using cluster = new Cluster({ nodes, user: undefined, password: undefined });
+  });
+  using cluster = new Cluster({ nodes: [node], user: undefined, password: undefined });
   await cluster.send('/db/execute', []);
   const next = cluster.send('/db/execute', []);
   await until(() => pings.length === 2);

@@ -5,6 +5,7 @@ import { PURGES, purgeOf, startPurges } from '../../src/search/purge.ts';
 import { SEARCHABLE } from '../../src/search/steps.ts';
 import { type Commit, createWriter } from '../../src/storage/writer.ts';
 import { change, openDatabase } from '../support/databases.ts';
+import { setLimits } from '../support/overload.ts';
 import { until } from '../support/until.ts';
 
 const [resource = assert.fail()] = SEARCHABLE;
@@ -44,9 +45,7 @@ test('purge: a stop during a pause reads nothing', async (t) => {
 });
 
 test('purge: only the process that may do it does it', async (t) => {
-  const before = { ...PURGES };
-  t.after(() => Object.assign(PURGES, before));
-  Object.assign(PURGES, { firstPauseMs: 1, failedPauseMs: 1 });
+  setLimits(t, PURGES, { firstPauseMs: 1, failedPauseMs: 1 });
   let asked = 0;
   async function takeWork(): Promise<boolean> {
     asked += 1;

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BATCH_LIMITS, Batcher, QueueFull } from '../../src/storage/batcher.ts';
 import { DatabaseUnavailable } from '../../src/storage/database.ts';
+import { createGate } from '../support/bare-server.ts';
 import { until } from '../support/until.ts';
 
 type Outcomes = readonly string[];
@@ -66,13 +67,9 @@ const done = (item: string) => `${item} done`;
 
 test('batcher: items that arrive before the engine is ready join', async () => {
   const batches: (readonly string[])[] = [];
-  let makeReady = () => {};
-  const ready = () =>
-    new Promise<void>((resolve) => {
-      makeReady = resolve;
-    });
+  const gate = createGate();
   const batcher = new Batcher<string, string>({
-    ready,
+    ready: () => gate.passed,
     run: async (items) => {
       batches.push(items);
       return items.map(done);
@@ -83,7 +80,7 @@ test('batcher: items that arrive before the engine is ready join', async () => {
   await nextTurn();
   const second = batcher.submit('b');
   assert.deepEqual(batches, []);
-  makeReady();
+  gate.open();
   assert.deepEqual(await Promise.all([first, second]), ['a done', 'b done']);
   assert.deepEqual(batches, [['a', 'b']]);
 });

@@ -22,6 +22,7 @@ import {
   withNumbers,
   writeMigrated,
 } from '../support/databases.ts';
+import { setLimits } from '../support/overload.ts';
 
 const ADD = `
   INSERT INTO tags (name, number)
@@ -99,21 +100,13 @@ test('sqlite: slow reads have their own connection, and delay no others and no p
   await assert.rejects(database.read({ sql: ADD, isSlow: true }), /SQLITE_READONLY/);
 });
 
-function limitSlowReads(t: TestContext, maxMs: number): void {
-  const before = SLOW_READ.maxMs;
-  SLOW_READ.maxMs = maxMs;
-  t.after(() => {
-    SLOW_READ.maxMs = before;
-  });
-}
-
 const ENDLESS = `
   WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers)
   SELECT count(*) FROM numbers`;
 
 for (const file of [':memory:', undefined]) {
   test(`sqlite: slow reads end after a time (${file ?? 'a file'})`, async (t) => {
-    limitSlowReads(t, 20);
+    setLimits(t, SLOW_READ, { maxMs: 20 });
     const database = await openSqlite(file ?? newFile(t));
     t.after(() => database.close());
     await assert.rejects(database.read({ sql: ENDLESS, isSlow: true }), ReadTooSlow);
@@ -265,7 +258,7 @@ test('sqlite: a read with a limit rejects a longer value', async (t) => {
 });
 
 test('sqlite: large rows arrive in order, and those of a failed read not at all', async (t) => {
-  limitSlowReads(t, 50);
+  setLimits(t, SLOW_READ, { maxMs: 50 });
   const database = await openSqlite(newFile(t));
   t.after(() => database.close());
   const numbers = `${withNumbers(100)} SELECT n FROM numbers`;

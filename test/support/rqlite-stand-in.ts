@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { CLUSTER_LIMITS } from '../../src/rqlite/cluster.ts';
 import type { Ends } from './engine.ts';
+import { setLimits } from './overload.ts';
 import { until } from './until.ts';
 
 type Kind = 'execute' | 'query' | 'backup';
@@ -73,9 +74,7 @@ const LOST = 'leadership lost while committing log';
 
 /** Shortens the time limits of clusters until the end of the test. */
 export function limitCluster(test: Ends, limits: Partial<typeof CLUSTER_LIMITS>): void {
-  const before = { ...CLUSTER_LIMITS };
-  Object.assign(CLUSTER_LIMITS, limits);
-  test.after(() => Object.assign(CLUSTER_LIMITS, before));
+  setLimits(test, CLUSTER_LIMITS, limits);
 }
 
 /** Starts a cluster of `count` nodes, with `credentials` and `tls` if they are given. */

@@ -8,13 +8,12 @@ import { type CommitObserver, createWriter } from '../../src/storage/writer.ts';
 import { change, overhear, rows, withNumbers } from './databases.ts';
 import type { Ends } from './engine.ts';
 import type { Engine } from './engines.ts';
+import { setLimits } from './overload.ts';
 import { tableOf } from './tables.ts';
 
 /** Changes the times of all indexes until the end of the test. */
 export function setIndexTimes(test: Ends, times: Partial<typeof INDEX_TIMES>): void {
-  const before = { ...INDEX_TIMES };
-  Object.assign(INDEX_TIMES, times);
-  test.after(() => Object.assign(INDEX_TIMES, before));
+  setLimits(test, INDEX_TIMES, times);
 }
 
 const [resource = assert.fail()] = SEARCHABLE;

@@ -73,29 +73,26 @@ test('rate limits: a refused write changes nothing', async (t) => {
   assert.equal((await again.request('GET', '/notes')).json.total, 2);
 });
 
-const bulk = (lines: number) => ({
-  body: `${JSON.stringify(NOTE)}\n`.repeat(lines),
-  headers: { 'content-type': 'application/x-ndjson' },
-});
+const bulk = (count: number) => lines(...Array(count).fill(NOTE));
 
 test('rate limits: a bulk request counts once more for every 50 lines', async (t) => {
   const service = await startService(t, { rateLimit: 20 });
   let left = 20;
-  for (const [lines, cost] of [
+  for (const [count, cost] of [
     [1, 1],
     [49, 1],
     [50, 2],
     [99, 2],
     [100, 3],
   ] as const) {
-    const { status, headers } = await service.request('POST', '/notes', bulk(lines));
+    const { status, headers } = await service.request('POST', '/notes', bulk(count));
     left -= cost;
     assert.equal(status, 201);
     assert.match(String(headers.ratelimit), new RegExp(`^"default";r=${left};t=\\d+$`));
     assert.equal(headers['ratelimit-policy'], '"default";q=20;w=60');
   }
   // A body that violates the contract counts once.
-  const wrong = await service.request('POST', '/notes', { ...bulk(500), body: '{}\n'.repeat(500) });
+  const wrong = await service.request('POST', '/notes', lines(...Array(500).fill({})));
   assert.equal(wrong.status, 422);
   assert.match(String(wrong.headers.ratelimit), /^"default";r=10;/);
   // One of the 11 that it takes is missing.

@@ -4,7 +4,9 @@ import { test } from 'node:test';
 import { STREAM_TIMES } from '../../../src/changes/feature.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { request, send } from '../../support/http.ts';
+import { setLimits } from '../../support/overload.ts';
 import { type Service, startService } from '../../support/service.ts';
+import { lines } from '../../support/tagged-notes.ts';
 import { until } from '../../support/until.ts';
 
 const NOTE = { json: { title: 'a', body: 'b' } };
@@ -209,10 +211,9 @@ test('changes: a stream continues after last-event-id or since', async (t) => {
 test('changes: a stream of many changes', async (t) => {
   const service = await startService(t);
   const start = await cursorOf(service);
-  const body = Array.from({ length: 500 }, () => JSON.stringify({ name: 't' })).join('\n');
-  const headers = { 'content-type': 'application/x-ndjson' };
+  const parts = lines(...Array(500).fill({ name: 't' }));
   for (let round = 0; round < 5; round += 1)
-    assert.equal((await service.request('POST', '/tags', { body, headers })).status, 201);
+    assert.equal((await service.request('POST', '/tags', parts)).status, 201);
   const stream = await openStream(t, service.url, `/changes?since=${start}`);
   const changes = await stream.changes(2_500);
   assert.deepEqual(
@@ -222,9 +223,7 @@ test('changes: a stream of many changes', async (t) => {
 });
 
 test('changes: comments while nothing happens', async (t) => {
-  const before = { ...STREAM_TIMES };
-  t.after(() => Object.assign(STREAM_TIMES, before));
-  STREAM_TIMES.commentMs = 20;
+  setLimits(t, STREAM_TIMES, { commentMs: 20 });
   const service = await startService(t);
   const stream = await openStream(t, service.url);
   await until(() => stream.comments.length > 3);

@@ -13,6 +13,7 @@ import { LAUNCHER } from '../../support/command.ts';
 import { newFile, openPath, writeForeignFile } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import { runInProcess } from '../../support/in-process-command.ts';
+import { setLimits } from '../../support/overload.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
@@ -56,9 +57,7 @@ function found(folder: string, texts: readonly string[]): string[] {
 
 /** Resolves when a service on a database has removed the words from its index. */
 async function purge(t: TestContext, db: string): Promise<void> {
-  const before = { ...PURGES };
-  t.after(() => Object.assign(PURGES, before));
-  Object.assign(PURGES, { firstPauseMs: 1, pauseFactor: 0, mergePauseFactor: 0, pages: 1 });
+  setLimits(t, PURGES, { firstPauseMs: 1, pauseFactor: 0, mergePauseFactor: 0, pages: 1 });
   const { request, close } = await startService(t, { db });
   // The index follows the deletion.
   assert.equal((await request('GET', '/notes?q=lion')).json.total, 1);
