@@ -118,8 +118,8 @@ test('keys: checked before the body is sent', async () => {
 });
 
 test('keys: ten wrong ones lock an address out for a while', async (t) => {
-  // The rate limit is a quota of its own: it takes nothing from the guesses.
-  const service = await startService(t, { ...KEYED, rateLimit: 20, trustProxy: true });
+  // The rate limit is a quota of its own: the guesses take nothing from it, nor it from them.
+  const service = await startService(t, { ...KEYED, rateLimit: 9, trustProxy: true });
   const get = (headers: Record<string, string>, address = '2001:db8::1') =>
     service.request('GET', '/notes', { headers: { ...headers, 'x-forwarded-for': address } });
   for (let guess = 0; guess < 10; guess += 1) {
@@ -138,16 +138,9 @@ test('keys: ten wrong ones lock an address out for a while', async (t) => {
   // A request without a key is no guess.
   assert.equal((await get({})).status, 401);
   assert.equal((await service.request('GET', '/health')).status, 200);
-  assert.equal((await get(BEARER, '2001:db8::2')).status, 429, 'the same /64 network');
-  assert.equal((await get(BEARER, '2001:db8:0:1::1')).status, 200);
-});
-
-test('keys: wrong ones are limited whatever the rate limit is', async (t) => {
-  const service = await startService(t, { ...KEYED, rateLimit: 1 });
-  const statuses: number[] = [];
-  for (let guess = 0; guess < 11; guess += 1)
-    statuses.push((await service.request('GET', '/notes', { headers: WRONG })).status);
-  assert.deepEqual(statuses, [...Array(10).fill(401), 429]);
+  const other = { 'x-api-key': 'secret-two' };
+  assert.equal((await get(other, '2001:db8::2')).status, 429, 'the same /64 network');
+  assert.equal((await get(other, '2001:db8:0:1::1')).status, 200);
 });
 
 test('keys: SIGHUP reloads the file, a wrong one changes nothing', async (t) => {
