@@ -48,12 +48,18 @@ const CASES: readonly (readonly [path: string, body: unknown, errors: readonly u
       inBody('#/concurrency_limit', 'maximum', 'must be at most 8'),
     ],
   ],
+  ['/counter/increment', { count: 1 }, [missing('workers')]],
+  ['/event/sync', { payload: '😀'.repeat(501) }, [tooLong('#/payload', 500)]],
   [
-    '/pool/run',
-    { items: Array(101).fill('a') },
-    [inBody('#/items', 'maxItems', 'must have at most 50 items')],
+    '/producer-consumer/run',
+    { items: ['a'], queue_size: 9_007_199_254_740_992 },
+    [inBody('#/queue_size', 'maximum', 'must be at most 50')],
   ],
-  ['/event/sync', { payload: 'x'.repeat(501) }, [tooLong('#/payload', 500)]],
+  [
+    '/thread-local/run',
+    { items: ['a'], context_key: '\ud800' },
+    [inBody('#/context_key', 'format', 'must be valid Unicode, without lone surrogates')],
+  ],
 ];
 
 test('validation errors', async (t) => {
