@@ -93,6 +93,8 @@ test('ids: in a path', async (t) => {
         [`PUT /notes/${id}`, 'Note'],
         [`DELETE /notes/${id}`, 'Note'],
         [`GET /tags/${id}`, 'Tag'],
+        [`PUT /tags/${id}`, 'Tag'],
+        [`DELETE /tags/${id}`, 'Tag'],
         [`GET /notes/1/comments/${id}`, 'Comment'],
         [`POST /notes/${id}/comments`, 'Note'],
         [`GET /notes/${id}/comments/1`, 'Note'],
