@@ -3,14 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { linkTo } from '../../support/page-checks.ts';
 import { type Service, startService } from '../../support/service.ts';
+import { lines } from '../../support/tagged-notes.ts';
 
 async function createNotes(service: Service, count: number): Promise<void> {
-  const lines = Array.from({ length: count }, (_, index) =>
-    JSON.stringify({ title: `note ${index + 1}`, body: 'té' }),
-  );
-  const headers = { 'content-type': 'application/x-ndjson' };
-  const { status } = await service.request('POST', '/notes', { body: lines.join('\n'), headers });
-  assert.equal(status, 201);
+  const noteOf = (number: number) => ({ title: `note ${number}`, body: 'té' });
+  const notes = Array.from({ length: count }, (_, index) => noteOf(index + 1));
+  assert.equal((await service.request('POST', '/notes', lines(...notes))).status, 201);
 }
 
 test('links: begin with the base URL, and keep all other parameters', async (t) => {
@@ -65,19 +63,6 @@ test('links: are left out where the header would be too long for clients', async
   assert.deepEqual(await relationsOf(`/notes?offset=1&${limit(9_000)}`), ['next']);
   assert.deepEqual(await relationsOf(`/notes?offset=2&${limit(3_900)}`), ['prev', 'first']);
   assert.deepEqual(await relationsOf(`/notes?offset=1&${limit(2_600)}`), ['next', 'prev', 'first']);
-});
-
-test('links: a search leads to offsets by rank', async (t) => {
-  const service = await startService(t);
-  await createNotes(service, 7);
-  const linksOf = async (path: string) => (await service.request('GET', path)).headers.link;
-  const url = `${service.url}/notes`;
-  for (const kept of ['q=note&limit=2', 'q=note&limit=2&order=rank'])
-    assert.equal(
-      await linksOf(`/notes?${kept}&offset=2`),
-      `<${url}?${kept}&offset=4>; rel="next", <${url}?${kept}&offset=0>; rel="prev",` +
-        ` <${url}?${kept}>; rel="first"`,
-    );
 });
 
 test('links: walks skip and repeat nothing that stays while others write', async (t) => {

@@ -162,6 +162,8 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS)) {
     assert.deepEqual([second.items, second.total, second.offset], [[1], 2, 1]);
     const url = `${service.url}/notes?q=milk&limit=1`;
     assert.equal(second.link, `<${url}&offset=0>; rel="prev", <${url}>; rel="first"`);
+    const [first, byRank] = [await found('&limit=1&order=rank'), `${url}&order=rank`];
+    assert.equal(first.link, `<${byRank}&offset=1>; rel="next", <${byRank}>; rel="first"`);
     const { json } = await service.request('GET', '/tags/1/notes?q=milk&include=tag_ids,snippet');
     const [title, body] = NOTES[2] ?? [];
     const snippet = { text: body, ranges: [[15, 19]] };
