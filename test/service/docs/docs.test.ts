@@ -36,11 +36,6 @@ const DOCUMENTS = [
 
 const service = await startService({ after });
 
-test('docs: the root leads there', async () => {
-  const root = await service.request('GET', '/');
-  assert.deepEqual([root.status, root.headers.location], [307, '/docs']);
-});
-
 test('docs: documents are revalidated, and smaller where the client accepts it', async () => {
   for (const { path, type } of DOCUMENTS) {
     const plain = await service.request('GET', path);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastingPort } from '../../support/ports.ts';
-import { assertProblem, exchange } from '../../support/raw.ts';
+import { exchange } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 
 const NOTE = { title: 'a', body: 'b' };
@@ -38,12 +38,4 @@ test('problem base: precedes the type of every problem, and nothing else', async
   const malformed = JSON.parse((await exchange(service, 'nonsense\r\n\r\n')).body);
   assert.equal(malformed.type, 'https://errors.example.org/notes/bad-request');
   assert.equal((await service.request('GET', '/')).headers.location, '/docs');
-});
-
-test('problem base: the URL of the service by default', async (t) => {
-  const service = await startService(t);
-  assertProblem(await exchange(service, 'nonsense\r\n\r\n'), 'bad-request');
-  const { json } = await service.request('GET', '/tags/1');
-  assert.equal(json.type, `${service.url}/problems/not-found`);
-  assert.equal((await service.request('GET', new URL(json.type).pathname)).status, 200);
 });

@@ -164,17 +164,6 @@ for (const collection of COLLECTIONS) {
   });
 }
 
-test('bulk: a fault in an array of a line has its place', async (t) => {
-  const { request } = await startService(t);
-  const body = `${JSON.stringify({ ...NOTE, tag_ids: [1, 'x'] })}\n`;
-  const { status, json } = await request('POST', '/notes', {
-    body,
-    headers: { 'content-type': TYPE },
-  });
-  const [{ field, pointer }] = json.errors;
-  assert.deepEqual([status, field, pointer], [422, '0.tag_ids.1', '#/0/tag_ids/1']);
-});
-
 test('bulk: all other operations refuse lines with 415, and all refuse XML', async (t) => {
   const service = await startService(t);
   const collections = new Set(COLLECTIONS.map(({ path }) => path.replace('/3/', '/1/')));
