@@ -150,12 +150,6 @@ for (const [what, method, path, status] of [
   });
 }
 
-test('memory: --cache-size 0 keeps nothing', async (t) => {
-  const service = await startRead(t, { cacheSizeMib: 0 });
-  const { reads } = await counting(service, () => readAll(service));
-  assert.equal(reads, RECORDS.length + LISTS.length);
-});
-
 test('memory: processes share --cache-size', { skip: needsFile }, async (t) => {
   const service = await startProcesses(t, 2, ['--cache-size', '1']);
   // One connection stays with one process.

@@ -51,14 +51,3 @@ test('locks: writes are 503, reads go on, all works afterwards', async (t) => {
   assert.deepEqual({ status: created.status, id: created.json.id }, { status: 201, id: 2 });
   await assertSound(service.file);
 });
-
-test('locks: a write waits for one that is released in time', async (t) => {
-  const service = await startService(t, { db: newFile(t) });
-  const release = await holdLock(t, service.file, 'BEGIN IMMEDIATE');
-  const write = service.request('POST', '/notes', { json: NOTE });
-  // The health check also waits for the lock, up to a second.
-  assert.equal(await isHealthy(service), false);
-  await release();
-  assert.equal((await write).status, 201);
-  await until(() => isHealthy(service));
-});

@@ -3,7 +3,6 @@
 // everything works.
 import assert from 'node:assert/strict';
 import {
-  copyFileSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -62,14 +61,6 @@ for (const [what, placeOf, state] of CASES) {
     await assertSound(service.file);
   });
 }
-
-test('moved file: a copy in its place is another file', async (t) => {
-  const service = await startService(t, { db: newFile(t) });
-  await service.request('POST', '/notes', { json: NOTE });
-  copyFileSync(service.file, `${service.file}.copy`);
-  renameSync(`${service.file}.copy`, service.file);
-  assertUnavailable(await service.request('POST', '/notes', { json: NOTE }));
-});
 
 test('moved file: companions of a link are those of its target', async (t) => {
   const service = await startService(t, { db: newFile(t) });
