@@ -193,7 +193,7 @@ export class Dispatcher {
 
   /** Counts a large reply and encodes it: Node would keep the text in memory beside the bytes. */
   #count(exchange: Exchange, reply: Reply): Reply {
-    const { body = '', large, ...rest } = reply;
+    const { body = '', large } = reply;
     if (!large && body.length < DISPATCH_LIMITS.largeReplyCharacters) return reply;
     const { message, response } = exchange;
     const isRead = message.method === 'GET' || message.method === 'HEAD';
@@ -201,7 +201,8 @@ export class Dispatcher {
     if (isRead && this.#replies.heldBy(response) === 0) this.#replies.ensureRoom();
     const counted = large ?? [typeof body === 'string' ? Buffer.from(body) : body];
     this.#replies.hold(response, lengthOf(counted));
-    return { ...rest, large: counted };
+    const { body: _, ...others } = reply;
+    return { ...others, large: counted };
   }
 }
 
