@@ -1,6 +1,6 @@
 // Turns the errors of the compiled schemas into the violations that a 422 reports.
-import type { BodyFormat } from '../http/body/formats.ts';
 import type { Violation } from '../http/problem.ts';
+import type { BodyFormat } from '../http/route.ts';
 import { suggestion } from '../suggestion.ts';
 import type { BodyValidators, Parameter, SchemaError } from './generated.js';
 

@@ -1,13 +1,12 @@
 // One request and what is known of it, from its arrival to its answer.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import type { BodyFormat } from './body/formats.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Arrival } from './connections.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { ClientGone } from './problem.ts';
 import type { Reply, WrittenIds } from './reply.ts';
-import type { Admission, Call, ClientKey, Route } from './route.ts';
+import type { Admission, BodyFormat, Call, ClientKey, Route } from './route.ts';
 
 /** The parts of a request that tell who sent it. */
 export interface Sender {

@@ -1,8 +1,17 @@
 // What a server and its parts agree on: routes, what their handlers see, and guards.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { BodyFormat, BodyFormats } from './body/formats.ts';
 import type { Problem } from './problem.ts';
 import type { Reply } from './reply.ts';
+
+/** The bodies that a route accepts. */
+export interface BodyFormats {
+  /** The media types. `application/json` includes `application/*+json`, except for patches. */
+  readonly types: readonly string[];
+  readonly maxLines: number;
+}
+
+/** The format of one body; of a text, its media type. */
+export type BodyFormat = 'json' | 'lines' | `text/${string}`;
 
 /** A request as a handler sees it. It is parsed, but not validated. */
 export interface Call {

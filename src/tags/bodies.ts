@@ -2,8 +2,8 @@
 import { validationFailed } from '../contract/endpoint.ts';
 import { BOUNDS } from '../contract/generated.js';
 import { rowPointer, violationAt } from '../contract/violations.ts';
-import type { BodyFormat } from '../http/body/formats.ts';
 import type { Violation } from '../http/problem.ts';
+import type { BodyFormat } from '../http/route.ts';
 import type { Given, WritePart } from '../records/creation.ts';
 import { valuesOf } from '../resources/resource.ts';
 import { tags as resource } from '../resources/tags.ts';

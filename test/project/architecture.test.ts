@@ -146,6 +146,14 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
 
   'there are no import cycles': () => importsWhere((path, target) => closureOf(target).has(path)),
 
+  // Folders inside a room, too: what http/body takes from http/ does not need http/body.
+  'what a folder imports from outside does not import that folder': () =>
+    importsWhere((path, target) => {
+      const folder = `${posix.dirname(path)}/`;
+      const isInside = (each: string) => each.startsWith(folder);
+      return !isInside(target) && [...closureOf(target)].some(isInside);
+    }),
+
   'http imports no other folder': () =>
     importsWhere((path, target) => {
       return roomOf(path) === 'http' && target.includes('/') && roomOf(target) !== 'http';

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { MIMEType } from 'node:util';
 import { Problem } from '../problem.ts';
+import type { BodyFormat, BodyFormats } from '../route.ts';
 import { decode, parseJson } from './json.ts';
 import { placeAfter } from './json-fault.ts';
 
@@ -14,16 +15,6 @@ const MAX_TYPE_LENGTH = 1_024;
 
 const HAS_CHARSET = /;\s*charset\s*(?:[=;]|$)/i;
 const MERGE_PATCH = 'application/merge-patch+json';
-
-/** The bodies that a route accepts. */
-export interface BodyFormats {
-  /** The media types. `application/json` includes `application/*+json`, except for patches. */
-  readonly types: readonly string[];
-  readonly maxLines: number;
-}
-
-/** The format of one body; of a text, its media type. */
-export type BodyFormat = 'json' | 'lines' | `text/${string}`;
 
 /** Whether the format of a body, or a media type, is that of a text. */
 export function isText(format: string): format is `text/${string}` {

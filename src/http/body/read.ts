@@ -4,9 +4,9 @@ import { ByteBudget } from '../byte-budget.ts';
 import type { Exchange } from '../exchange.ts';
 import { DISPATCH_LIMITS } from '../limits.ts';
 import { ClientGone, Problem } from '../problem.ts';
-import type { Route } from '../route.ts';
+import type { BodyFormats, Route } from '../route.ts';
 import { Turns } from '../turns.ts';
-import { type BodyFormats, formatOf, parseLines, parseWhole } from './formats.ts';
+import { formatOf, parseLines, parseWhole } from './formats.ts';
 
 /** This many chunks become one: apart, small ones take far more memory than their bytes. */
 const MAX_CHUNKS = 256;

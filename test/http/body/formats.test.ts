@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type BodyFormats, formatOf, parseLines } from '../../../src/http/body/formats.ts';
+import { formatOf, parseLines } from '../../../src/http/body/formats.ts';
 import { parseJson } from '../../../src/http/body/json.ts';
 import { placeAfter } from '../../../src/http/body/json-fault.ts';
 import { Problem } from '../../../src/http/problem.ts';
+import type { BodyFormats } from '../../../src/http/route.ts';
 
 const LINES = { types: ['application/json', 'application/x-ndjson'], maxLines: 5 };
 const PLAIN = { types: ['application/json'], maxLines: 0 };
