@@ -1,7 +1,7 @@
 // The report of a test run says what a developer needs, and no more.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -16,8 +16,11 @@ function reportOf(folder: string): string {
 test('passes', () => {});
 test('fails', () => assert.equal(7, 0, 'Add the field to the guide.'));
 test('outer', (t) => t.test('inner', () => { throw new Error('lost'); }));
+test('fails elsewhere', async () => (await import('./lib/module.mjs')).fail());
 `;
   writeFileSync(join(folder, 'some.test.mjs'), text);
+  mkdirSync(join(folder, 'lib'));
+  writeFileSync(join(folder, 'lib/module.mjs'), `export const fail = () => JSON.parse('');\n`);
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const args = ['--test', `--test-reporter=${REPORTER}`, 'some.test.mjs'];
   return spawnSync(process.execPath, args, { cwd: folder, env, encoding: 'utf8' }).stdout;
@@ -29,8 +32,13 @@ test('reporter: a failure shows its message and its position, without a spinner'
   assert.match(report, /^ {2}1 passed$/m);
   assert.ok(!report.includes('\r'), 'no line of a spinner');
   assert.match(report, /^fails\n {2}at some\.test\.mjs:3:\d+\n {2}Add the field to the guide\.$/m);
-  assert.match(report, /^inner\n {2}at some\.test\.mjs:4:\d+\n {2}lost$/m);
+  assert.match(report, /^inner\n(?: {2}at some\.test\.mjs:4:\d+\n)+ {2}lost$/m);
   assert.doesNotMatch(report, /^outer$/m, 'only its subtest has a reason');
+});
+
+test('reporter: an error of a module shows its place there, too', (t) => {
+  const places = String.raw`lib/module\.mjs:1:\d+\n {2}at some\.test\.mjs:5:\d+\n {2}Unexpected`;
+  assert.match(reportOf(temporaryFolder(t)), new RegExp(`^fails elsewhere\n {2}at ${places}`, 'm'));
 });
 
 test('reporter: the position is that in the source, where there is a source map', (t) => {
@@ -38,5 +46,7 @@ test('reporter: the position is that in the source, where there is a source map'
   // Maps the first column of line 3 to line 1, column 1 of the source.
   const map = { version: 3, sources: ['../some.test.ts'], names: [], mappings: ';;AAAA;AACA' };
   writeFileSync(join(folder, 'some.test.mjs.map'), JSON.stringify(map));
-  assert.match(reportOf(folder), /^fails\n {2}at \.\.\/some\.test\.ts:1:1$/m);
+  const report = reportOf(folder);
+  assert.match(report, /^fails\n {2}at \.\.\/some\.test\.ts:1:1$/m);
+  assert.match(report, /^in file '.*\/some\.test\.ts', line 1, column 1$/m);
 });

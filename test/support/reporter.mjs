@@ -1,6 +1,6 @@
 // Reports tests as node-test-reporter does, but without its spinner where no terminal shows it.
 // At the end it lists the files that took longest, and where each test failed and why: the package
-// leaves out the message of an assertion that compares values.
+// leaves out the message of an assertion that compares values. Positions are those in the sources.
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { dirname, join, relative } from 'node:path';
@@ -10,6 +10,10 @@ import report from 'node-test-reporter';
 const CLEAR_LINE = '\r\x1b[K';
 
 const SLOWEST_FILES = 10;
+const MAX_PLACES = 5;
+
+/** A line of a stack: a file, a line and a column. */
+const FRAME = /^ +at .*?(?:file:\/\/)?(\/[^():]+):(\d+):(\d+)\)?$/gm;
 
 /** Yields the report of a run of `node --test` or run.mjs. */
 export default async function* reporter(events) {
@@ -20,8 +24,8 @@ export default async function* reporter(events) {
   }
   yield listFiles('The longest time', [...seen.msByFile]);
   if (seen.failures.length > 0) {
-    const unended = [...seen.running.values()].map(({ name, file, line, column }) =>
-      [name, `  at ${positionOf(file, line, column)}`, '  did not end\n'].join('\n'),
+    const unended = [...seen.running.values()].map(
+      (test) => `${test.name}\n${atLine(sourceOf(test))}  did not end\n`,
     );
     yield `Why they failed:\n\n${[...seen.failures.map(describe), ...unended].join('\n')}`;
   }
@@ -36,6 +40,7 @@ async function* observe(events, { failures, running, msByFile }) {
   for await (const event of events) {
     const { type, data } = event;
     const test = [data.file, data.line, data.name].join();
+    let place = type === 'test:diagnostic' ? sourceOf(data) : undefined;
     if (type === 'test:dequeue' && data.name !== data.file) running.set(test, data);
     if (type === 'test:pass' || type === 'test:fail') {
       running.delete(test);
@@ -44,12 +49,17 @@ async function* observe(events, { failures, running, msByFile }) {
       const file = isFile ? data.name : data.file;
       if (data.nesting === 0)
         msByFile.set(file, (msByFile.get(file) ?? 0) + data.details.duration_ms);
-      if (isFile && type === 'test:pass') continue;
+      const { error } = data.details;
+      // A test whose subtests failed has no message of its own.
+      const hasReason = type === 'test:fail' && error.failureType !== 'subtestsFailed';
+      if (isFile && !hasReason) continue;
+      if (hasReason) {
+        const places = placesOf(data);
+        failures.push({ ...data, places });
+        if (!isFile) place = places.at(-1);
+      }
     }
-    // A test whose subtests failed has no message of its own.
-    if (type === 'test:fail' && data.details.error.failureType !== 'subtestsFailed')
-      failures.push(data);
-    yield event;
+    yield place ? { type, data: { ...data, ...place } } : event;
   }
 }
 
@@ -70,23 +80,36 @@ function seconds(ms) {
   return (ms / 1_000).toFixed(1).padStart(6);
 }
 
-function describe({ name, file, line, column, details }) {
+function describe({ name, details, places }) {
   const { cause } = details.error;
   const message = String(cause?.message ?? cause).replace(/^(?=.)/gm, '  ');
-  // The stack names the failing line, the event only the beginning of the test.
-  const frame = String(cause?.stack).split(`${file}:`)[1] ?? `${line}:${column}`;
-  const [failedLine, failedColumn] = frame.match(/\d+/g);
-  return `${name}\n  at ${positionOf(file, failedLine, failedColumn)}\n${message}\n`;
+  return `${name}\n${places.map(atLine).join('')}${message}\n`;
 }
 
-/** Returns the position in the source from which `file` was compiled, if it was. */
-function positionOf(file, line, column) {
+function atLine({ file, line, column }) {
+  return `  at ${relative('', file)}:${line}:${column}\n`;
+}
+
+/** Returns the sources of the stack's first lines in the project; the last is in the test's file. */
+function placesOf({ file, line, column, details }) {
+  const frames = [...String(details.error.cause?.stack).matchAll(FRAME)]
+    .map(([, path, atLine, atColumn]) => ({ file: path, line: atLine, column: atColumn }))
+    .filter((frame) => !/^\.\.|\bnode_modules\b/.test(relative('', frame.file)));
+  const end = frames.findLastIndex((frame) => frame.file === file);
+  // Some stacks do not reach the test: then the last place is its beginning.
+  const [inner, own] =
+    end === -1 ? [frames, { file, line, column }] : [frames.slice(0, end), frames[end]];
+  return [...inner.slice(0, MAX_PLACES - 1), own].map(sourceOf);
+}
+
+/** Returns the place in the source from which a file was compiled, if it was. */
+function sourceOf({ file, line, column }) {
   try {
     const map = new SourceMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')));
     const { originalSource, originalLine, originalColumn } = map.findEntry(line - 1, column - 1);
-    const source = relative('', join(dirname(file), originalSource));
-    return `${source}:${originalLine + 1}:${originalColumn + 1}`;
+    const source = join(dirname(file), originalSource);
+    return { file: source, line: originalLine + 1, column: originalColumn + 1 };
   } catch {
-    return `${relative('', file)}:${line}:${column}`;
+    return { file, line, column };
   }
 }
