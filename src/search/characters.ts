@@ -18,7 +18,7 @@ export const Kind = {
 
 /** Marks that distinguish no words, such as the nukta; all others are vowels and the like. */
 const IGNORED = new RegExp(
-  '(?![\\u3099\\u309a])(?:(?=\\p{M})[\\p{sc=Zinh}\\p{sc=Latn}\\p{sc=Grek}\\p{sc=Cyrl}\\p{sc=Arab}' +
+  '(?![\\u3099\\u309a])(?:(?=\\p{M})[\\p{sc=Zinh}\\p{sc=Grek}\\p{sc=Cyrl}\\p{sc=Arab}' +
     '\\p{sc=Hebr}\\p{sc=Syrc}\\u093c\\u0a3c\\u0abc]|' +
     '[\\p{Default_Ignorable_Code_Point}\\p{Emoji_Modifier}\\u0640\\u06e5\\u06e6])',
   'gu',
