@@ -1,4 +1,5 @@
 // The HTTP client of the tests. It validates every answer against the contract.
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -64,6 +65,11 @@ export async function send(
   sent.on('error', () => {});
   sent.end(content);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  // It would not end.
+  if (response.headers['content-type'] === 'text/event-stream' && method !== 'HEAD') {
+    sent.destroy();
+    assert.fail(`${method} ${path}: expected an answer with an end, got a stream`);
+  }
   return readAnswer(response);
 }
 
