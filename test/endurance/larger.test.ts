@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { checkRoundTrips } from '../commands/round-trip.ts';
-import { foretellLinks, foretellWrites } from '../records/foretold-rows.ts';
+import { foretellTaggings, foretellWrites } from '../records/foretold-rows.ts';
 import { COLLECTIONS, maxLengthOf } from '../support/collections.ts';
 import { ENGINES, MEMORY } from '../support/engines.ts';
 import { playLedger } from '../support/freshness-ledger.ts';
@@ -14,7 +14,7 @@ import { checkFinds } from '../support/search-checks.ts';
 import { startService } from '../support/service.ts';
 import { stopUnderLoad } from '../support/stops.ts';
 import { assertKept, codePoints } from '../support/texts.ts';
-import { testLinkGames } from '../tags/link-suite.ts';
+import { testTaggingGames } from '../tags/note-tags-suite.ts';
 
 const seed = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
 const texts = { seed, numRuns: 10_000 };
@@ -40,7 +40,7 @@ const TESTS: Readonly<Record<string, (t: TestContext) => unknown>> = {
   'never stale: 10,000 commits of three writers': playLongLedger,
   'overload: 1,000 simultaneous clients are all answered': requestAtOnce,
   'foretold rows: 300 random batches of all kinds of writes': (t) => foretellWrites(t, 300),
-  'foretold rows: 100 random batches of writes with links': (t) => foretellLinks(t, 100),
+  'foretold rows: 100 random batches of writes with tags on notes': (t) => foretellTaggings(t, 100),
   'search: 25,000 queries find what a plain scan finds': () => checkFinds({ numRuns: 500 }),
   'lists: 500 times random parameters': async (t) => playListGames(await startService(t), 500),
   'JSON: 10,000 generated texts': () => json.checkTexts(texts),
@@ -59,4 +59,5 @@ for (const list of LISTS) {
     assertKept(t, list, codePoints(maxLengthOf(list, 'body'), 1)));
 }
 
-for (const engine of [...ENGINES, MEMORY]) describe(engine.name, () => testLinkGames(engine, 25));
+for (const engine of [...ENGINES, MEMORY])
+  describe(engine.name, () => testTaggingGames(engine, 25));

@@ -5,11 +5,11 @@ import { testTimes } from '../lists/time-suite.ts';
 import { testCreations } from '../retries/creation-suite.ts';
 import { testSearchIndex } from '../search/search-index-suite.ts';
 import { MEMORY } from '../support/engines.ts';
-import { testLinks } from '../tags/link-suite.ts';
+import { testNoteTags } from '../tags/note-tags-suite.ts';
 
 testCreations(MEMORY);
 testLists(MEMORY);
 testChangeLog(MEMORY);
-testLinks(MEMORY);
+testNoteTags(MEMORY);
 testTimes(MEMORY, 1);
 testSearchIndex(MEMORY);

@@ -20,7 +20,7 @@ import {
   wipe,
 } from '../support/rqlite-nodes.ts';
 import { plainTable } from '../support/tables.ts';
-import { testLinks } from '../tags/link-suite.ts';
+import { testNoteTags } from '../tags/note-tags-suite.ts';
 
 /** Starts one cluster for all tests of a file and empties it before each. */
 function realEngine(count: number): Engine {
@@ -50,7 +50,7 @@ for (const count of skip ? [] : [1, 3]) {
     testCreations(engine);
     testChangeLog(engine);
     testChanges(engine);
-    testLinks(engine, 100);
+    testNoteTags(engine, 100);
     testSearchIndex(engine);
     testImports(engine);
     testRewrites(engine);

@@ -12,7 +12,7 @@ import { createWriter, NO_MEMORY, type Values } from '../../src/storage/writer.t
 import { anyCharacter } from '../support/any-character.ts';
 import { rows } from '../support/databases.ts';
 import { MEMORY } from '../support/engines.ts';
-import { linkGames, playLinkGame } from '../support/link-games.ts';
+import { playTaggingGame, taggingGames } from '../support/tagging-games.ts';
 import { openWithTasks, STEPS, TASKS } from '../support/tasks.ts';
 
 const sorted = (found: readonly unknown[]) => found.map((row) => JSON.stringify(row)).sort();
@@ -141,13 +141,13 @@ export async function foretellWrites(t: TestContext, numRuns: number): Promise<v
   assert.ok(seen.rows > 3 * numRuns, String(seen.rows));
 }
 
-/** Plays random batches of writes with links. */
-export async function foretellLinks(t: TestContext, numRuns: number): Promise<void> {
+/** Plays random batches of writes with tags on notes. */
+export async function foretellTaggings(t: TestContext, numRuns: number): Promise<void> {
   const seen = { rows: 0 };
   await fc.assert(
-    fc.asyncProperty(linkGames, async (game) => {
+    fc.asyncProperty(taggingGames, async (game) => {
       const database = await MEMORY.open(t);
-      await playLinkGame(comparing(database, seen), game);
+      await playTaggingGame(comparing(database, seen), game);
       await database.close();
     }),
     { numRuns },

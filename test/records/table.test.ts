@@ -6,7 +6,7 @@ import { testLists } from '../lists/list-suite.ts';
 import { testTimes } from '../lists/time-suite.ts';
 import { testCreations } from '../retries/creation-suite.ts';
 import { ENGINES, MEMORY } from '../support/engines.ts';
-import { testLinks } from '../tags/link-suite.ts';
+import { testNoteTags } from '../tags/note-tags-suite.ts';
 import { testTables } from './table-suite.ts';
 import { testVersions } from './version-suite.ts';
 
@@ -20,7 +20,7 @@ for (const engine of ENGINES) {
     testCreations(engine);
     testLists(engine);
     testChangeLog(engine);
-    testLinks(engine);
+    testNoteTags(engine);
     testTimes(engine);
   });
 }

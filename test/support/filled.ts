@@ -17,7 +17,7 @@ export const ODD_TEXTS = [
 /** Holds each size of file once for all tests of the process, which get copies. */
 const templates = temporaryFolder({ after: (remove) => process.once('exit', remove) });
 
-/** Returns a file with `count + 6` notes, up to the id `count + 8`, tags, a comment and links. */
+/** Returns a file with `count + 6` notes, up to the id `count + 8`, a comment and tags on notes. */
 export async function filledFile(test: Ends, count: number): Promise<string> {
   const template = join(templates, `${count}.db`);
   if (!existsSync(template)) await fill(test, template, count);

@@ -81,7 +81,7 @@ async function fill(service: Service): Promise<List[]> {
   for (let id = 1; id <= COMMENTS; id += 1)
     await create('/notes/3/comments', { body: commentFields(id).body });
   await create('/notes/4/comments', { body: 'of another note' });
-  // The order of the changes is another one. Links change neither it nor a note.
+  // The order of the changes is another one. Tags on notes change neither it nor a note.
   const put = async (path: string, id: number, json: object) =>
     assert.equal((await service.request('PUT', `${path}/${id}`, { json })).status, 200);
   for (const id of [20, 2, 9, 40, 7]) await put('/notes', id, noteFields(id));

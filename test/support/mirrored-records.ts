@@ -7,7 +7,7 @@ const AT_ONCE = 8;
 const SHOWN = 5;
 const SHOWN_CHARACTERS = 200;
 
-/** The JSON of records by names such as `note 1`; a link is `link NOTE TAG`. */
+/** The JSON of records by names such as `note 1`; a tag on a note is `tagged NOTE TAG`. */
 export type Records = Map<string, string>;
 
 /** A change as the service sends it with `include=record`. */
@@ -24,16 +24,16 @@ export interface Change {
 /** Carries out a change. */
 export function applyChange(records: Records, { type, record, ...ids }: Change): void {
   const [kind = '', event = ''] = type.split('.');
-  const link = `link ${ids.note_id} ${ids.tag_id}`;
+  const tagged = `tagged ${ids.note_id} ${ids.tag_id}`;
   const name = `${kind} ${ids[`${kind}_id` as keyof typeof ids]}`;
-  if (event === 'tagged') records.set(link, '');
-  else if (event === 'untagged') records.delete(link);
+  if (event === 'tagged') records.set(tagged, '');
+  else if (event === 'untagged') records.delete(tagged);
   // What is deleted has a record if it has been restored since.
   else if (record && event !== 'deleted') records.set(name, JSON.stringify(record));
   else remove(records, kind, name);
 }
 
-/** Removes a record with its links, which get no change of their own. */
+/** Removes a record with its tags on notes, which get no change of their own. */
 function remove(records: Records, kind: string, name: string): void {
   records.delete(name);
   if (kind === 'comment') return;
@@ -41,7 +41,7 @@ function remove(records: Records, kind: string, name: string): void {
   for (const other of [...records.keys()]) {
     const [type, note, tag] = other.split(' ');
     const isOf = (kind === 'note' && note === id) || (kind === 'tag' && tag === id);
-    if (type === 'link' && isOf) records.delete(other);
+    if (type === 'tagged' && isOf) records.delete(other);
   }
 }
 
@@ -59,7 +59,7 @@ export async function readRecords(get: (path: string) => Promise<Answer>): Promi
       for (const { tag_ids: tags = [], ...record } of answer.json.items) {
         ids.push(record.id);
         records.set(`${kind} ${record.id}`, JSON.stringify(record));
-        for (const tag of tags) records.set(`link ${record.id} ${tag}`, '');
+        for (const tag of tags) records.set(`tagged ${record.id} ${tag}`, '');
       }
     }
   }

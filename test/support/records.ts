@@ -32,7 +32,7 @@ export function expected(record: object): Record<string, unknown> {
   return { ...ordered, ...known };
 }
 
-/** Returns the line of an export for a record or a link, without a newline. */
+/** Returns the line of an export for a record or a tag on a note, without a newline. */
 export function exportLine({ type, ...record }: { type: string; id?: number }): string {
   return JSON.stringify({ type, ...('id' in record ? expected(record) : record) });
 }

@@ -30,7 +30,7 @@ CREATE TABLE changes (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   type TEXT NOT NULL,
   id INTEGER NOT NULL,
-  -- The owner of a comment, the tag of a link.
+  -- The note of a comment, the tag that a note got or lost.
   other_id INTEGER,
   -- When, in ms since 1970. A trigger knows it only from a record that exists; else the service
   -- sets it at the end of its transaction, because all nodes of a cluster must log the same.

@@ -1,5 +1,5 @@
 // The ids of tags that a note creates by name, in the log line of the write. The games of
-// test/support/link-games.ts check those of writes at the same time.
+// test/support/tagging-games.ts check those of writes at the same time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clusterAddress } from '../../support/engine.ts';

@@ -1,18 +1,23 @@
-// The tests of links, and of records that are written with their links, for any engine.
+// The tests of tags on notes, and of notes that are written with their tags, for any engine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
-import { linkedTablesOf, linkGames, playLinkGame, storedLinks } from '../support/link-games.ts';
+import {
+  playTaggingGame,
+  storedNoteTags,
+  taggingGames,
+  taggingTablesOf,
+} from '../support/tagging-games.ts';
 
 /** Registers the test that plays as many random games on `engine`. */
-export function testLinkGames(engine: Engine, games: number): void {
-  test('links: random batches of all kinds of writes, as in a model', async (t) => {
+export function testTaggingGames(engine: Engine, games: number): void {
+  test('tags on notes: random batches of all kinds of writes, as in a model', async (t) => {
     await fc.assert(
-      fc.asyncProperty(linkGames, async (game) => {
+      fc.asyncProperty(taggingGames, async (game) => {
         const database = await engine.open(t);
-        await playLinkGame(database, game);
+        await playTaggingGame(database, game);
         await database.close();
       }),
       { numRuns: games },
@@ -20,13 +25,13 @@ export function testLinkGames(engine: Engine, games: number): void {
   });
 }
 
-/** Registers the tests of links on `engine`; `games` are played on it. */
-export function testLinks(engine: Engine, games = 2): void {
-  testLinkGames(engine, games);
+/** Registers the tests of tags on notes on `engine`; `games` are played on it. */
+export function testNoteTags(engine: Engine, games = 2): void {
+  testTaggingGames(engine, games);
 
-  test('links: many in one batch share statements, except writes of the same link', async (t) => {
+  test('tags on notes: many in one batch share statements, except of the same pair', async (t) => {
     const heard = overhear(await engine.open(t));
-    const { notes, tags, links } = linkedTablesOf(heard.database);
+    const { notes, tags, noteTags } = taggingTablesOf(heard.database);
     await notes.create(Array.from({ length: 30 }, () => ['a', 'b']));
     await tags.create(Array.from({ length: 10 }, () => ['t']));
     const pairs = Array.from({ length: 300 }, (_, index) => {
@@ -34,29 +39,33 @@ export function testLinks(engine: Engine, games = 2): void {
     });
     const before = heard.transactions.length;
     await Promise.all(
-      [...pairs, [1, 11] as const, [31, 1] as const].map((pair) => links.add(pair)),
+      [...pairs, [1, 11] as const, [31, 1] as const].map((pair) => noteTags.add(pair)),
     );
     // Reads the state, inserts, sets the times of the changes.
     assert.equal(heard.transactions[before]?.statements.length, 3);
-    assert.equal((await storedLinks(heard.database)).length, 300);
-    const again = await Promise.all([links.add([1, 1]), links.add([1, 1]), links.remove([1, 1])]);
+    assert.equal((await storedNoteTags(heard.database)).length, 300);
+    const again = await Promise.all([
+      noteTags.add([1, 1]),
+      noteTags.add([1, 1]),
+      noteTags.remove([1, 1]),
+    ]);
     assert.deepEqual(again, ['tagged', 'tagged', 'tagged']);
-    const twice = await Promise.all([links.remove([2, 2]), links.remove([2, 2])]);
+    const twice = await Promise.all([noteTags.remove([2, 2]), noteTags.remove([2, 2])]);
     assert.deepEqual(twice, ['tagged', 'untagged']);
-    assert.equal((await storedLinks(heard.database)).length, 298);
-    assert.equal(await links.read([3, 3]), 'tagged');
-    assert.equal(await links.read([3, 11]), 'no tag');
+    assert.equal((await storedNoteTags(heard.database)).length, 298);
+    assert.equal(await noteTags.read([3, 3]), 'tagged');
+    assert.equal(await noteTags.read([3, 11]), 'no tag');
   });
 
-  test('links: statements find their rows through keys', async (t) => {
+  test('tags on notes: statements find their rows through keys', async (t) => {
     if (!engine.explainsWrites) return;
     const heard = overhear(await engine.open(t));
-    const { notes, tags, links } = linkedTablesOf(heard.database);
+    const { notes, tags, noteTags } = taggingTablesOf(heard.database);
     await notes.create([['a', 'b']]);
     await tags.create([['t']]);
     const before = heard.transactions.length;
-    await links.add([1, 1]);
-    await links.remove([1, 1]);
+    await noteTags.add([1, 1]);
+    await noteTags.remove([1, 1]);
     await notes.createTagged([['a', 'b']], [[0, 1]], 0, { key: 'k', fingerprint: 'f' });
     await notes.createTagged([['a', 'b']], [[0, 'name']], 0, { key: 'l', fingerprint: 'f' });
     await notes.changeTagged(2, ['c', null], []);

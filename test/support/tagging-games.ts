@@ -1,4 +1,4 @@
-// Random batches of writes on notes, tags and links, compared with a model.
+// Random batches of writes on notes, tags and tags on notes, compared with a model.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { soundnessQueries } from '../../src/commands/check.ts';
@@ -13,28 +13,28 @@ import { createNoteTags } from '../../src/tags/note-tags.ts';
 import { rows } from './databases.ts';
 import { tableOf } from './tables.ts';
 
-/** Returns the tables of notes and tags, and the links between them; their writes share batches. */
-export function linkedTablesOf(database: Database) {
+/** Returns the tables of notes, of tags and of tags on notes; their writes share batches. */
+export function taggingTablesOf(database: Database) {
   const write = createWriter(database);
   return {
     notes: tableOf(notes, database, write),
     tags: tableOf(tags, database, write),
-    links: createNoteTags(database, write),
+    noteTags: createNoteTags(database, write),
   };
 }
 
-/** Returns the stored links in order, each as "NOTE-TAG". */
-export async function storedLinks(database: Database): Promise<unknown[]> {
+/** Returns the stored tags on notes in order, each as "NOTE-TAG". */
+export async function storedNoteTags(database: Database): Promise<unknown[]> {
   const found = await rows(
     database,
-    `SELECT note_id || '-' || tag_id AS link FROM note_tags ORDER BY note_id, tag_id`,
+    `SELECT note_id || '-' || tag_id AS pair FROM note_tags ORDER BY note_id, tag_id`,
   );
-  return found.map(({ link }) => link);
+  return found.map(({ pair }) => pair);
 }
 
 const id = (max: number) => fc.integer({ min: 1, max });
 const name = fc.constantFrom('t', 'u', 'u\u0000', '\u{1d4b3}', '1', '[0,1]');
-const ends = fc.oneof(
+const given = fc.oneof(
   fc.uniqueArray(id(5), { maxLength: 4 }),
   fc.uniqueArray(name, { maxLength: 4 }),
 );
@@ -42,13 +42,13 @@ const kindOf = <Kind extends string>(kind: Kind) => ({ kind: fc.constant(kind) }
 const pair = { note: id(6), tag: id(5) };
 
 const anyWrite = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ ...kindOf('link'), ...pair }) },
-  { weight: 3, arbitrary: fc.record({ ...kindOf('unlink'), ...pair }) },
+  { weight: 4, arbitrary: fc.record({ ...kindOf('tag'), ...pair }) },
+  { weight: 3, arbitrary: fc.record({ ...kindOf('untag'), ...pair }) },
   {
     weight: 3,
     arbitrary: fc.record({
       ...kindOf('create'),
-      sets: fc.array(ends, { minLength: 1, maxLength: 3 }),
+      sets: fc.array(given, { minLength: 1, maxLength: 3 }),
       key: fc.option(id(3)),
     }),
   },
@@ -57,7 +57,7 @@ const anyWrite = fc.oneof(
     arbitrary: fc.record({
       ...kindOf('change'),
       note: id(6),
-      ends,
+      given,
       title: fc.option(fc.constantFrom('x', 'y')),
       condition: fc.constantFrom('none' as const, 'current' as const, 'never' as const),
     }),
@@ -71,7 +71,7 @@ const anyWrite = fc.oneof(
 type AnyWrite = typeof anyWrite extends fc.Arbitrary<infer T> ? T : never;
 
 /** Games: batches of writes. */
-export const linkGames = fc.array(fc.array(anyWrite, { minLength: 1, maxLength: 14 }), {
+export const taggingGames = fc.array(fc.array(anyWrite, { minLength: 1, maxLength: 14 }), {
   minLength: 1,
   maxLength: 8,
 });
@@ -86,27 +86,27 @@ class Model {
   #lastNote = 0;
   #lastTag = 0;
 
-  links(): string[] {
+  noteTags(): string[] {
     const ordered = [...this.notes].sort(([one], [other]) => one - other);
     const inOrder = (set: Set<number>) => [...set].sort((one, other) => one - other);
     return ordered.flatMap(([note, set]) => inOrder(set).map((tag) => `${note}-${tag}`));
   }
 
   /** Returns where unknown ids are in the body of a request. */
-  #missing(sets: readonly Ends[]): string[] {
+  #missing(sets: readonly GivenTags[]): string[] {
     return sets.flatMap((set, row) =>
-      set.flatMap((end, index) =>
-        typeof end === 'string' || this.tags.has(end) ? [] : [`#/${row}/tag_ids/${index}`],
+      set.flatMap((tag, index) =>
+        typeof tag === 'string' || this.tags.has(tag) ? [] : [`#/${row}/tag_ids/${index}`],
       ),
     );
   }
 
   /** Returns the ids of tags; creates those with a new name. */
-  #idsOf(set: Ends): number[] {
-    return set.map((end) => {
-      if (typeof end === 'number') return end;
-      const known = [...this.tags].find(([, name]) => name === end);
-      return known?.[0] ?? this.#createTag(end);
+  #idsOf(set: GivenTags): number[] {
+    return set.map((tag) => {
+      if (typeof tag === 'number') return tag;
+      const known = [...this.tags].find(([, name]) => name === tag);
+      return known?.[0] ?? this.#createTag(tag);
     });
   }
 
@@ -118,15 +118,15 @@ class Model {
 
   perform(write: AnyWrite): unknown {
     switch (write.kind) {
-      case 'link':
-      case 'unlink': {
+      case 'tag':
+      case 'untag': {
         const set = this.notes.get(write.note);
-        const isLinked = set?.has(write.tag) ?? false;
-        if (write.kind === 'unlink') set?.delete(write.tag);
+        const isTagged = set?.has(write.tag) ?? false;
+        if (write.kind === 'untag') set?.delete(write.tag);
         else if (this.tags.has(write.tag)) set?.add(write.tag);
         if (!set) return 'no note';
         if (!this.tags.has(write.tag)) return 'no tag';
-        return isLinked ? 'tagged' : 'untagged';
+        return isTagged ? 'tagged' : 'untagged';
       }
       case 'create':
         return this.#create(write);
@@ -135,10 +135,10 @@ class Model {
         const { condition } = write;
         const isRefused = condition === 'current' && this.changed.has(write.note);
         if (!set || condition === 'never' || isRefused) return undefined;
-        const missing = this.#missing([write.ends]);
+        const missing = this.#missing([write.given]);
         if (missing.length > 0) return missing;
         const last = this.#lastTag;
-        this.notes.set(write.note, new Set(this.#idsOf(write.ends)));
+        this.notes.set(write.note, new Set(this.#idsOf(write.given)));
         if (write.title !== null) this.changed.add(write.note);
         return { id: write.note, ...this.#newSince(last) };
       }
@@ -186,10 +186,10 @@ class Model {
   }
 }
 
-type Ends = readonly (number | string)[];
+type GivenTags = readonly (number | string)[];
 
-function linksOf(sets: readonly Ends[]): RowTag[] {
-  return sets.flatMap((set, row) => set.map((end): RowTag => [row, end]));
+function rowTagsOf(sets: readonly GivenTags[]): RowTag[] {
+  return sets.flatMap((set, row) => set.map((tag): RowTag => [row, tag]));
 }
 
 /** Returns the outcome of a refusal. */
@@ -199,22 +199,22 @@ function refused({ slug, extras: { errors = [] } }: Problem): unknown {
 
 /** Performs a write; `tagOf` returns the entity tag that a note had before the batch. */
 async function perform(
-  tables: ReturnType<typeof linkedTablesOf>,
+  tables: ReturnType<typeof taggingTablesOf>,
   write: AnyWrite,
   tagOf: (note: number) => string,
 ): Promise<unknown> {
-  const { notes, tags, links } = tables;
+  const { notes, tags, noteTags } = tables;
   switch (write.kind) {
-    case 'link':
-      return links.add([write.note, write.tag]);
-    case 'unlink':
-      return links.remove([write.note, write.tag]);
+    case 'tag':
+      return noteTags.add([write.note, write.tag]);
+    case 'untag':
+      return noteTags.remove([write.note, write.tag]);
     case 'create': {
       const { sets } = write;
       const fingerprint = JSON.stringify(sets);
       const once = write.key === null ? undefined : { key: `${write.key}`, fingerprint };
       const records = sets.map((_, index) => [`${index}`, 'b']);
-      const created = await notes.createTagged(records, linksOf(sets), 0, once);
+      const created = await notes.createTagged(records, rowTagsOf(sets), 0, once);
       const { tag, texts, refusal, ...outcome } = created ?? assert.fail();
       if (refusal) return refused(refusal);
       assert.equal(texts.length, sets.length);
@@ -225,7 +225,7 @@ async function perform(
       const { note, title, condition } = write;
       const values = [title, null];
       const admitted = { none: null, never: NEVER, current: isOneOf([tagOf(note)]) }[condition];
-      const changed = await notes.changeTagged(note, values, linksOf([write.ends]), 0, admitted);
+      const changed = await notes.changeTagged(note, values, rowTagsOf([write.given]), 0, admitted);
       if (!changed) return changed;
       const { text, createdIds, refusal } = changed;
       if (refusal) return refused(refusal);
@@ -247,11 +247,11 @@ async function perform(
 }
 
 /** Plays a game on an empty database and compares each batch with the model. */
-export async function playLinkGame(
+export async function playTaggingGame(
   database: Database,
   game: readonly (readonly AnyWrite[])[],
 ): Promise<void> {
-  const tables = linkedTablesOf(database);
+  const tables = taggingTablesOf(database);
   const model = new Model();
   for (const batch of game) {
     model.changed.clear();
@@ -263,19 +263,19 @@ export async function playLinkGame(
       outcomes,
       batch.map((each) => model.perform(each)),
     );
-    assert.deepEqual(await storedLinks(database), model.links());
+    assert.deepEqual(await storedNoteTags(database), model.noteTags());
     const named = await rows(database, 'SELECT id, name FROM tags ORDER BY id');
     assert.deepEqual(
       named.map(({ id, name }) => [id, name]),
       [...model.tags],
     );
-    await assertLogged(database, model.links());
+    await assertLogged(database, model.noteTags());
     for (const sql of soundnessQueries()) assert.deepEqual(await rows(database, sql), []);
   }
 }
 
-/** Asserts that the log of the changes leads to these links, and that numbers are used once. */
-async function assertLogged(database: Database, links: readonly string[]): Promise<void> {
+/** Asserts that the log leads to these tags on notes, and that numbers are used once. */
+async function assertLogged(database: Database, noteTags: readonly string[]): Promise<void> {
   const logged = await rows(
     database,
     'SELECT number, type, id, other_id FROM changes ORDER BY number',
@@ -283,20 +283,20 @@ async function assertLogged(database: Database, links: readonly string[]): Promi
   const current = new Set<string>();
   const records = new Set<string>();
   for (const { type, id: first, other_id: second } of logged) {
-    const link = `${first}-${second}`;
+    const pair = `${first}-${second}`;
     if (String(type).endsWith('.created')) records.add(`${type} ${first}`);
-    // Both ends come before the link.
+    // Both are created first.
     if (type === 'note.tagged')
-      for (const end of [`note.created ${first}`, `tag.created ${second}`])
-        assert.ok(records.has(end), end);
-    if (type === 'note.tagged') assert.ok(!current.has(link) && current.add(link), link);
-    if (type === 'note.untagged') assert.ok(current.delete(link), link);
+      for (const part of [`note.created ${first}`, `tag.created ${second}`])
+        assert.ok(records.has(part), part);
+    if (type === 'note.tagged') assert.ok(!current.has(pair) && current.add(pair), pair);
+    if (type === 'note.untagged') assert.ok(current.delete(pair), pair);
     if (type === 'note.deleted') forget(current, (each) => each.startsWith(`${first}-`));
     if (type === 'tag.deleted') forget(current, (each) => each.endsWith(`-${first}`));
   }
-  assert.deepEqual([...current].sort(), [...links].sort());
+  assert.deepEqual([...current].sort(), [...noteTags].sort());
 }
 
-function forget(links: Set<string>, isGone: (link: string) => boolean): void {
-  for (const link of [...links]) if (isGone(link)) links.delete(link);
+function forget(pairs: Set<string>, isGone: (pair: string) => boolean): void {
+  for (const pair of [...pairs]) if (isGone(pair)) pairs.delete(pair);
 }
