@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProjectCopy } from '../support/project-copy.ts';
+import { sources } from '../support/sources.ts';
 
 /** A text of a file that names a feature, and what takes its place. */
 type Edit = readonly [file: string, before: string | RegExp, after?: string];
@@ -102,6 +103,13 @@ const CORE_TESTS = [
   ...['http/router', 'http/message', 'contract/record'],
   ...['records', 'comments', 'conditions', 'patch', 'ids'].map((name) => `service/records/${name}`),
 ];
+
+test('doors: each folder with a door is removed, but guards/ and the core', () => {
+  const parts = Object.keys(FEATURES).flatMap((part) => part.split(' and '));
+  const rooms = sources.filter(({ path }) => path.endsWith('/feature.ts')).map(({ room }) => room);
+  const removed = new Set(parts.map((part) => part.split('/')[0] ?? ''));
+  assert.deepEqual([...removed, 'guards', 'records'].sort(), rooms.sort());
+});
 
 for (const [part, edits] of Object.entries(FEATURES)) {
   test(`doors: the core works without ${part}`, { timeout: 300_000 }, async (t) => {
