@@ -79,12 +79,16 @@ test('keys: a bearer token comes first, then x-api-key, then a password', async 
         ['two', LABELS.two],
         ['no', 'wrong'],
       ])
-        assert.equal(found({ authorization, 'x-api-key': sent }), isBearer ? expected : other);
+        assert.equal(
+          found({ authorization, 'x-api-key': sent }),
+          isBearer ? expected : other,
+          `x-api-key ${sent} beside ${authorization.slice(0, 40)}`,
+        );
     }
   for (const key of ['on', 'onee', 'One', 'one,two', 'one, one', LONG, '\u00e9', 'two one'])
     assert.equal(found({ 'x-api-key': key }), 'wrong', key.slice(0, 20));
   for (const headers of [{}, { 'x-api-key': '' }]) assert.equal(found(headers), 'none');
-  assert.ok(!JSON.stringify(keyIn(keys, 'one')).includes('one'));
+  assert.ok(!JSON.stringify(keyIn(keys, 'one')).includes('one'), 'what is known has the key');
 });
 
 test('keys: a file has one per line, with comments and blank lines', async (t) => {
@@ -165,7 +169,7 @@ test('keys: a wrong file is refused and not quoted, and a reload keeps the old k
           assert.doesNotMatch(error.message, /s3c|text/);
           return true;
         });
-      assert.deepEqual([knows(keys, 'old'), knows(keys, 'text')], [true, true]);
+      assert.deepEqual([knows(keys, 'old'), knows(keys, 'text')], [true, true], String(text));
     }
 });
 
@@ -190,9 +194,9 @@ test('keys: a date lasts until its end in UTC, a time until that moment', async 
     ['time', Date.UTC(2027, 2, 1, 13, 30)],
   ] as const) {
     t.mock.timers.setTime(end - 1);
-    assert.equal(keyIn(keys, key).isOver, false);
+    assert.equal(keyIn(keys, key).isOver, false, `${key}, a moment before`);
     t.mock.timers.setTime(end);
-    assert.equal(keyIn(keys, key).isOver, true);
+    assert.equal(keyIn(keys, key).isOver, true, key);
   }
 });
 
@@ -279,7 +283,7 @@ test('keys: a reload ends after 5 seconds if the file hangs, and later ones work
   const ended = assert.rejects(hanging, /the file of keys could not be read within 5 seconds$/);
   t.mock.timers.tick(5_000);
   await ended;
-  assert.ok(knows(keys, 'revoked'));
+  assert.ok(knows(keys, 'revoked'), 'the old keys are lost');
   writeFileSync(file, 'new');
   await keys.reload();
   release();

@@ -18,11 +18,12 @@ function spend(limiter: LocalRateLimiter, client: string, now: number): number {
 function assertQuota(quota: number, start: number): void {
   const limiter = new LocalRateLimiter(quota);
   const interval = WINDOW_MS / quota;
-  assert.equal(spend(limiter, 'a', start), quota);
-  assert.equal(limiter.take('a', 1, start + interval * 0.99).allowed, false);
-  assert.equal(spend(limiter, 'a', start + interval), 1);
-  assert.equal(spend(limiter, 'a', start + interval + WINDOW_MS / 2), Math.floor(quota / 2));
-  assert.equal(spend(limiter, 'a', start + 10 * WINDOW_MS), quota);
+  assert.equal(spend(limiter, 'a', start), quota, 'at first');
+  assert.equal(limiter.take('a', 1, start + interval * 0.99).allowed, false, 'too early');
+  assert.equal(spend(limiter, 'a', start + interval), 1, 'after an interval');
+  const half = spend(limiter, 'a', start + interval + WINDOW_MS / 2);
+  assert.equal(half, Math.floor(quota / 2), 'after half a window');
+  assert.equal(spend(limiter, 'a', start + 10 * WINDOW_MS), quota, 'after ten windows');
 }
 
 for (const quota of [1, 2, 3, 7, 10, 59, 60, 61, 599, 600, 601]) {
@@ -52,7 +53,7 @@ test('rate limit: reports what remains and when to retry', () => {
     [19_990, 1],
   ] as const) {
     const { allowed, remaining, retryAfterS } = limiter.take('a', 1, now);
-    assert.deepEqual([allowed, remaining, retryAfterS], [false, 0, expectedS]);
+    assert.deepEqual([allowed, remaining, retryAfterS], [false, 0, expectedS], `at ${now} ms`);
   }
   assert.equal(limiter.take('a', 1, 20_000).allowed, true);
 });
@@ -98,7 +99,8 @@ test('rate limit: an active client is remembered among others', () => {
   spend(limiter, 'busy', 0);
   for (let client = 0; client < 140_000; client += 1) {
     limiter.take(`client ${client}`, 1, 0);
-    if (client % 10_000 === 0) assert.equal(limiter.take('busy', 1, 0).allowed, false);
+    if (client % 10_000 === 0)
+      assert.equal(limiter.take('busy', 1, 0).allowed, false, `after ${client} clients`);
   }
 });
 

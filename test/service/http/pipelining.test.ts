@@ -28,7 +28,7 @@ test('pipelining: answers in the order of the requests', async () => {
   for (const target of targets) {
     const alone = await service.request('GET', target);
     const { status, body } = await answer();
-    assert.deepEqual([status, body], [alone.status, alone.text]);
+    assert.deepEqual([status, body], [alone.status, alone.text], target);
   }
   assert.equal((await answer()).status, 200);
   await closed();
@@ -91,7 +91,7 @@ test('pipelining: earlier answers precede that to a malformed request', async ()
     [requestText('CONNECT b:443'), 'method-not-allowed'],
   ] as const) {
     const { answer, closed } = await converse(service, ahead + bad);
-    assert.deepEqual([(await answer()).status, (await answer()).status], [200, 200]);
+    assert.deepEqual([(await answer()).status, (await answer()).status], [200, 200], slug);
     assertProblem(await answer(), slug);
     await closed();
   }
@@ -130,7 +130,7 @@ test('pipelining: nothing after an upgrade request is a request', async () => {
     ] as const) {
       const { socket, answer, closed } = await converse(service, first);
       const { status, headers } = await answer();
-      assert.deepEqual([status, headers.connection], [200, 'close']);
+      assert.deepEqual([status, headers.connection], [200, 'close'], name);
       socket.write(later);
       await closed();
     }

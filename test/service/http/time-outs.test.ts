@@ -120,9 +120,7 @@ test('time-outs: an idle connection is closed', async (t) => {
     requestTimeoutMs: 60_000,
   });
   const { answer, closed } = await converse(server, requestText('GET /quick'));
-  // Node names the limit, in seconds.
-  const { headers } = await answer();
-  assert.deepEqual([headers.connection, headers['keep-alive']], ['keep-alive', 'timeout=0']);
+  assert.equal((await answer()).headers.connection, 'keep-alive');
   await closed();
 });
 
