@@ -1,5 +1,4 @@
 // The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
-
 import { BLOCK_BITS } from '../list-extension.ts';
 import { namesCreatedBy, relationsIn, UNFINISHED_IMPORT } from '../pages.ts';
 import { RELATIONS, type Relation, typeOf } from '../relations.ts';

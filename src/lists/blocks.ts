@@ -1,5 +1,4 @@
 // The blocks of ids and of numbers, whose counts and bounds of times save reading their records.
-
 import { BLOCK_BITS, type BlockKey, type Filter, type FilterValue } from '../list-extension.ts';
 import type { Resource } from '../resources/resource.ts';
 

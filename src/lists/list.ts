@@ -1,5 +1,4 @@
 // Where the records of a list come from in SQL: the source of a filter, or a walk of all.
-
 import type { BlockKey, Filter, Order } from '../list-extension.ts';
 import { ownerExistsSql } from '../records/text.ts';
 import type { Resource } from '../resources/resource.ts';

@@ -1,5 +1,4 @@
 // Reads the pages of lists; requests that arrive while a page is being read share one statement.
-
 import { LRUCache } from 'lru-cache';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from '../storage/batcher.ts';
 import {

@@ -1,5 +1,4 @@
 // All that can be asked of the lists of a resource: what each has, and what features add.
-
 import type { Filter, ListExtension, Order, Parameters } from '../list-extension.ts';
 import { type Choice, type Member, ownMembers } from '../records/text.ts';
 import type { Resource } from '../resources/resource.ts';

@@ -1,5 +1,4 @@
 // The pages of lists in SQL, for several requests in one statement.
-
 import { BLOCK_BITS } from '../list-extension.ts';
 import { satisfiesSql } from '../records/condition.ts';
 import { type Member, membersSql, ownMembers } from '../records/text.ts';

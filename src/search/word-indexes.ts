@@ -1,6 +1,5 @@
 // The search indexes as commands fill and check them: a check indexes part after part of the texts
 // again, in a temporary table, and compares the words.
-
 import { insertionInto, pagesOf, type RowRange, type Rows, rowsOn } from '../pages.ts';
 import { rowColumnsOf } from '../resources/resource.ts';
 import type { Source, Statement } from '../storage/database.ts';

@@ -1,5 +1,4 @@
 // The tags on notes, added and removed one by one.
-
 import { readStatement } from '../records/writes.ts';
 import type { Database } from '../storage/database.ts';
 import { namedRows, SET_TIMES } from '../storage/parameter.ts';

@@ -1,5 +1,4 @@
 // Notes that are written with their tags, which a request gives by id or by name.
-
 import type { JointWrite, WritePart } from '../records/creation.ts';
 import { FIRST_FIELD, recordSql } from '../records/text.ts';
 import {

@@ -1,6 +1,5 @@
 // The engines that run in every test run: SQLite in a file, and the stand-in for rqlite. Real nodes
 // are in rqlite-nodes.test.ts of the endurance tests.
-
 import type { ReadLevel } from '../../src/rqlite/address.ts';
 import { openRqlite } from '../../src/rqlite/engine.ts';
 import type { Database } from '../../src/storage/database.ts';

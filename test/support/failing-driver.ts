@@ -1,7 +1,6 @@
 // Controls the `sqlite3` package in this process: calls fail on demand, with an error code of
 // SQLite and each of the transaction states that SQLite may leave; and waits for locks become
 // short.
-
 import sqlite3 from 'sqlite3';
 import type { Ends } from './engine.ts';
 

@@ -1,6 +1,5 @@
 // The tables of a database under test, with and without entity tags. A test names the members of a
 // record that it speaks of; the others get defaults.
-
 import { Pages } from '../../src/lists/pages.ts';
 import { partsOf } from '../../src/lists/parts.ts';
 import type { PageRequest } from '../../src/lists/request.ts';
