@@ -91,11 +91,17 @@ export function namesCreatedBy(version: number): string[] {
   return [...steps.matchAll(/^CREATE [A-Z ]+ (\w+)/gm)].map(([, name = '']) => name);
 }
 
-/** Resolves with the relations that a database has: its schema may be older. */
+/** Resolves with the relations that a database has, with its fields: its schema may be older. */
 export async function relationsIn({ read }: Source): Promise<readonly Relation[]> {
   const { version } = await storedSchema(read);
   const created = namesCreatedBy(version);
-  return RELATIONS.filter(({ table }) => created.includes(table));
+  const later = STEPS.slice(version).join('\n');
+  return RELATIONS.filter(({ table }) => created.includes(table)).map((relation) => {
+    const addition = `ALTER TABLE ${relation.table} ADD COLUMN`;
+    const fields = Object.entries(relation.fields);
+    const stored = fields.filter(([name]) => !later.includes(`${addition} ${name} `));
+    return { ...relation, fields: Object.fromEntries(stored) };
+  });
 }
 
 /** Counts the rows of each relation that a database has. */

@@ -1,5 +1,6 @@
 // The indexes of records that features keep.
 import type { Rows } from '../pages.ts';
+import type { Relation } from '../relations.ts';
 import type { Resource } from '../resources/resource.ts';
 import { WORD_INDEXES } from '../search/word-indexes.ts';
 import type { Source, Statement } from '../storage/database.ts';
@@ -13,8 +14,8 @@ interface RecordIndex {
   readonly purge: readonly string[];
   /** SQL that says that it contains all changes. */
   readonly finish: readonly string[];
-  /** Returns the statement that adds rows, each with the values of all columns. */
-  insertion(rows: Rows): Statement;
+  /** Returns the statement that adds rows, each with all columns of `of`, or of `resource`. */
+  insertion(rows: Rows, of?: Relation): Statement;
   /** Resolves with a line for each fault. All reads must be of one snapshot. */
   findFaults(source: Source, maxFaults: number): Promise<string[]>;
 }

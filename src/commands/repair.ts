@@ -19,7 +19,7 @@ export async function repairFile(path: string): Promise<void> {
     const relations = await relationsIn(file);
     // If anything fails, the end of the connection rolls back.
     await file.read({ sql: 'BEGIN IMMEDIATE' });
-    await rebuildIndexes(file);
+    await rebuildIndexes(file, relations);
     await runAll(file, relations.flatMap(rebuildCounters));
     await file.read({ sql: 'COMMIT' });
   } catch (error) {
@@ -31,14 +31,15 @@ async function runAll({ read }: Source, statements: readonly string[]): Promise<
   for (const sql of statements) await read({ sql });
 }
 
-async function rebuildIndexes(file: Source): Promise<void> {
+async function rebuildIndexes(file: Source, relations: readonly Relation[]): Promise<void> {
   for (const { empty, finish } of INDEXES) await runAll(file, [empty, ...finish]);
   // Not earlier, because this check also finds a malformed index, which is no longer there.
   const [fault] = await findFaults(file, 'PRAGMA integrity_check(1)');
   if (fault !== undefined) throw new Error(`it is damaged (${fault}); restore a backup`);
   for (const { resource, insertion } of INDEXES)
-    for await (const page of pagesOf(file, resource))
-      await file.read(insertion(await rowsOn(file, resource, page)));
+    for (const relation of relations.filter(({ table }) => table === resource.table))
+      for await (const page of pagesOf(file, relation))
+        await file.read(insertion(await rowsOn(file, relation, page), relation));
 }
 
 function rebuildCounters(relation: Relation): string[] {

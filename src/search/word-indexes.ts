@@ -1,8 +1,8 @@
 // The search indexes as commands fill and check them: a check indexes part after part of the texts
 // again, in a temporary table, and compares the words.
 import { insertionInto, pagesOf, type RowRange, type Rows, rowsOn } from '../pages.ts';
-import { rowColumnsOf } from '../resources/resource.ts';
-import type { Source, Statement } from '../storage/database.ts';
+import { columnsOf, type Relation } from '../relations.ts';
+import type { Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
 import { isOfTextsSql, placeSql, SEARCHABLE, type Searchable, searchedFieldsOf } from './steps.ts';
 import { indexedText } from './words.ts';
@@ -28,7 +28,7 @@ export const WORD_INDEXES = SEARCHABLE.map((resource) => {
       `INSERT INTO ${table} (${table}) VALUES ('optimize')`,
     ],
     finish: [`DELETE FROM ${position}`, `INSERT INTO ${position} (number) VALUES (${LAST_NUMBER})`],
-    insertion: (rows: Rows) => wordsInsertion(resource, table, rows),
+    insertion: (rows: Rows, of?: Relation) => wordsInsertion(resource, table, rows, of),
     findFaults: (source: Source, maxFaults: number) => findWordFaults(source, resource, maxFaults),
   };
 });
@@ -104,9 +104,9 @@ async function compareWords({ read }: Source, resource: Searchable, isContained:
 }
 
 /** Returns the statement that adds the words of rows, each with all columns, to an index. */
-function wordsInsertion(resource: Searchable, index: string, rows: Rows): Statement {
+function wordsInsertion(resource: Searchable, index: string, rows: Rows, of: Relation = resource) {
   const columns = searchedFieldsOf(resource);
-  const places = columns.map((name) => rowColumnsOf(resource).indexOf(name));
+  const places = columns.map((name) => columnsOf(of).indexOf(name));
   const words = rows.map((row) => [
     row[0],
     ...places.map((place) => indexedText(String(row[place]))),
