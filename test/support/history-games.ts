@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import type { Answer, RequestParts } from './http.ts';
 import { applyChange, assertSameRecords, type Records, readRecords } from './mirrored-records.ts';
+import { expected } from './records.ts';
 
 /** The service under test. */
 export interface Opponent {
@@ -216,7 +217,7 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     const records: { id: number }[] = [answer.json].flat();
     assert.deepEqual(
       records,
-      lines.map((_, line) => ({ id: (records[0]?.id ?? 0) + line, title, body })),
+      lines.map((_, line) => expected({ id: (records[0]?.id ?? 0) + line, title, body })),
     );
     for (const { id } of records) await this.#add(id, draw, { name: null, tags: [] });
   }
@@ -242,7 +243,7 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     const [id, note] = this.#target(draw);
     const answer = await this.#sendTo(note, draw, [200, 'GET', `/notes/${id}`]);
     if (!note || !answer) return;
-    assert.deepEqual(answer.json, { id, title: note.title, body: note.body });
+    assert.deepEqual(answer.json, expected({ id, title: note.title, body: note.body }));
     assert.equal(answer.headers.etag, note.etag);
   }
 
@@ -293,7 +294,7 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
       note.versions.unshift({ version: numberOf(etag), title, body });
       note.isRecent = true;
     }
-    assert.deepEqual(json, { id: note.id, title, body });
+    assert.deepEqual(json, expected({ id: note.id, title, body }));
     const state = await this.#stateOf(note.id);
     assert.equal(headers.etag, state.etag);
     assert.notEqual(state.etag, note.etag);
@@ -382,7 +383,7 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     const etag = String(answer.headers.etag);
     assert.ok(numberOf(etag) > numberOf(note.etag), 'the tag is new');
     Object.assign(note, { etag, tags: new Set(tags), name: isTaken ? null : note.name });
-    assert.deepEqual(answer.json, { id, title: note.title, body: note.body });
+    assert.deepEqual(answer.json, expected({ id, title: note.title, body: note.body }));
     assert.equal(answer.headers.location, `/notes/${id}`);
     this.#notes.set(id, note);
     assert.equal((await this.#stateOf(id)).times, note.times);
@@ -427,9 +428,9 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     const live = [...this.#notes.values()].sort((one, other) => one.id - other.id);
     assert.deepEqual(
       await this.#all('/notes?include=tag_ids,name'),
-      live.map(({ id, title, body, tags, name }) => ({
-        ...{ id, title, body, tag_ids: [...tags].sort((a, b) => a - b), name },
-      })),
+      live.map(({ id, title, body, tags, name }) =>
+        expected({ id, title, body, tag_ids: [...tags].sort((a, b) => a - b), name }),
+      ),
     );
     assert.deepEqual(
       await this.#all('/trash?fields=id,title,body'),

@@ -34,6 +34,8 @@ const COUNTERS = RELATIONS.flatMap(blockCountsOf).map(({ table }) => table);
 const indexed = await filledFile({ after }, 300);
 const opened = await openDatabase({ after }, indexed);
 await bringUpToDate(opened);
+const filled = COUNTERS.map((table) => `SELECT '${table}' AS name FROM ${table}`);
+const filledCounters = (await rows(opened, filled.join(' UNION '))).map(({ name }) => name);
 await opened.close();
 
 /** Returns a copy of it. */
@@ -58,7 +60,7 @@ async function restOf(t: TestContext, path: string): Promise<unknown> {
 
 const DAMAGES: Record<string, string> = {
   ...Object.fromEntries(
-    COUNTERS.map((table) => [`wrong ${table}`, `UPDATE ${table} SET count = 9`]),
+    filledCounters.map((table) => [`wrong ${table}`, `UPDATE ${table} SET count = 9`]),
   ),
   'wrong bounds of times': 'UPDATE note_blocks SET created_to = 5, updated_from = 1e15',
   'counts of no records': 'INSERT INTO comment_blocks VALUES (7, 3, 1), (8, 0, -1)',

@@ -1,6 +1,7 @@
 // Appends to notes and edits of them in one place, over HTTP.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { expected } from '../../support/records.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 const LONGEST = 100_000;
@@ -18,7 +19,7 @@ async function startWithNote(t: Parameters<typeof startService>[0], body: string
 
 async function assertStored({ request }: Service, body: string, tag: unknown): Promise<void> {
   const { json, headers } = await request('GET', '/notes/1');
-  assert.deepEqual([json, headers.etag], [{ id: 1, title: 'a', body }, tag]);
+  assert.deepEqual([json, headers.etag], [expected({ id: 1, title: 'a', body }), tag]);
 }
 
 test('append: begins a line, and answers with the note', async (t) => {
@@ -34,7 +35,7 @@ test('append: begins a line, and answers with the note', async (t) => {
     // Memory must not keep the note as it was.
     await service.request('GET', '/notes/1');
     const { status, json, headers } = await append({ text });
-    assert.deepEqual([status, json], [200, { id: 1, title: 'a', body: after }]);
+    assert.deepEqual([status, json], [200, expected({ id: 1, title: 'a', body: after })]);
     assert.equal(headers['cache-control'], 'private, no-cache');
     await assertStored(service, after, headers.etag);
     body = after;

@@ -7,6 +7,7 @@ import { RETENTION_TIMES } from '../../../src/history/retention.ts';
 import { change, openOther, openPath, rows } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import { lookups, parseExposition } from '../../support/exposition.ts';
+import { expected } from '../../support/records.ts';
 import { assertNoErrors, type Overrides, startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
@@ -42,13 +43,13 @@ test('trash: a note comes back as it was, with what belongs to it', async (t) =>
     assert.equal(await status('GET', path), 404, path);
   assert.deepEqual(await idsIn('/notes?q=fresh'), []);
   const [{ deleted_at, erased_at, ...deleted }, ...others] = await items('/trash');
-  assert.deepEqual([deleted, others], [{ id: 1, title: 'Milk', body: 'fresh' }, []]);
+  assert.deepEqual([deleted, others], [expected({ id: 1, title: 'Milk', body: 'fresh' }), []]);
   assert.equal(Date.parse(erased_at) - Date.parse(deleted_at), 30 * DAY_MS);
 
   const restored = await json('POST', '/trash/1/restore');
   assert.deepEqual(
     [restored.status, restored.headers.location, restored.body],
-    [200, '/notes/1', { id: 1, title: 'Milk', body: 'fresh' }],
+    [200, '/notes/1', expected({ id: 1, title: 'Milk', body: 'fresh' })],
   );
   const after = await json('GET', '/notes/1?include=times');
   assert.deepEqual(after.body, before.body);
@@ -268,8 +269,11 @@ test('versions: an earlier text is listed, read and restored', async (t) => {
       detail: `must be a version of the note, latest first: ${latest}`,
     },
   ]);
-  assert.deepEqual((await restore({ version })).body, { id: 1, title: 'a', body: 'b' });
-  assert.deepEqual((await json('GET', '/notes/1')).body, { id: 1, title: 'a', body: 'b' });
+  assert.deepEqual((await restore({ version })).body, expected({ id: 1, title: 'a', body: 'b' }));
+  assert.deepEqual(
+    (await json('GET', '/notes/1')).body,
+    expected({ id: 1, title: 'a', body: 'b' }),
+  );
   const other = await openPath(service.file);
   t.after(() => other.close());
   await change(other, 'UPDATE note_versions SET replaced_at = NULL');

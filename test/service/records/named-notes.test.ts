@@ -8,6 +8,7 @@ import { newFile } from '../../support/databases.ts';
 import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
 import { request as send } from '../../support/http.ts';
 import { startProcesses } from '../../support/processes.ts';
+import { expected } from '../../support/records.ts';
 import { optionsFor, startService } from '../../support/service.ts';
 import { beside } from '../../support/stored-data.ts';
 
@@ -48,7 +49,7 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       assert.deepEqual([missing.status, missing.json.detail], [404, 'No note is named backup.']);
       const made = await request('PUT', AT, { json: { ...NOTE, tags: ['x'] } });
       assert.deepEqual([made.status, made.headers.location], [201, '/notes/1']);
-      assert.deepEqual(made.json, { id: 1, ...NOTE });
+      assert.deepEqual(made.json, expected({ id: 1, ...NOTE }));
       for (const _ of ['from the database', 'from memory']) {
         const read = await request('GET', AT);
         const same = await request('GET', '/notes/1');
@@ -59,7 +60,7 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       }
       assert.equal((await request('PUT', AT, { json: { title: 'c', body: 'd' } })).status, 200);
       const changed = await request('PATCH', AT, { json: { body: 'e' } });
-      assert.deepEqual(changed.json, { id: 1, title: 'c', body: 'e' });
+      assert.deepEqual(changed.json, expected({ id: 1, title: 'c', body: 'e' }));
       const chosen = await request('GET', `${AT}?fields=id&include=name,tags`);
       assert.deepEqual(chosen.json, { id: 1, tags: ['x'], name: 'backup' });
       assert.equal((await request('DELETE', AT)).status, 204);
@@ -110,7 +111,7 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       assert.deepEqual([none.status, none.json.detail], [404, 'No note is named backup.']);
       const made = await append('first');
       assert.deepEqual([made.status, made.headers.location], [201, '/notes/1']);
-      assert.deepEqual(made.json, { id: 1, title: 'backup', body: 'first' });
+      assert.deepEqual(made.json, expected({ id: 1, title: 'backup', body: 'first' }));
     });
 
     test('names: a repetition changes nothing, and never speaks of a deleted note', async (t) => {
@@ -177,7 +178,8 @@ test('names: a text is a named note, too', async (t) => {
   const { request } = await startService(t);
   const headers = { 'content-type': 'text/markdown' };
   const put = (body: string) => request('PUT', `${AT}?tags=x,y`, { body, headers });
-  assert.deepEqual((await put('# Log\n\nfirst')).json, { id: 1, title: 'Log', body: 'first' });
+  const log = { id: 1, title: 'Log', body: 'first' };
+  assert.deepEqual((await put('# Log\n\nfirst')).json, expected(log));
   assert.equal((await put('# Log\n\nsecond')).status, 200);
   const { text } = await request('GET', AT, { headers: { accept: 'text/markdown' } });
   assert.equal(text, '# Log\n\nsecond');
@@ -236,7 +238,7 @@ test('names: lists can show and select them', async (t) => {
   for (const name of ['b', 'a'])
     await request('PUT', `/named/${name}`, { json: { ...NOTE, tags: ['x'] } });
   for (const path of ['/notes', '/tags/1/notes'])
-    for (const [query, expected] of [
+    for (const [query, shown] of [
       ['', '1 null,2 b,3 a'],
       ['&named=true', '2 b,3 a'],
       ['&named=false&order=-id', '1 null'],
@@ -244,6 +246,6 @@ test('names: lists can show and select them', async (t) => {
     ] as const) {
       const { json } = await request('GET', `${path}?include=name${query}`);
       const found = json.items.map(({ id, name }: Record<string, string>) => `${id} ${name}`);
-      assert.equal(found.join(), expected, `${path} ${query}`);
+      assert.equal(found.join(), shown, `${path} ${query}`);
     }
 });
