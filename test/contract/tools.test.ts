@@ -37,14 +37,7 @@ const declared = Object.values(contract.paths).flatMap((item) =>
   ),
 );
 
-test('tools: in their order', () => {
-  assert.deepEqual(
-    tools.map(({ listing }) => listing.name),
-    [
-      ...['search_notes', 'get_note', 'create_note', 'append_to_note', 'edit_note', 'update_note'],
-      ...['delete_note', 'restore_note', 'list_tags', 'set_tags', 'list_changes'],
-    ],
-  );
+test('tools: in the order in which the contract names them', () => {
   const { description } = at('/paths/~1mcp/post') as { readonly description: string };
   const named = [...description.matchAll(/`([a-z]+_[a-z_]+)`/g)].map(([, name]) => name);
   assert.deepEqual(

@@ -53,17 +53,30 @@ function completeExample(_: string, value: Json): Json {
   return isNote ? { ...value, ...DEFAULTS } : value;
 }
 
+/** The order of parameters and members must not matter. */
+function reverseContract(copy: Copy): void {
+  copy.editContract(
+    () => {},
+    (name, value) => {
+      if (name === 'parameters' && Array.isArray(value)) return value.reverse();
+      return name === 'properties' ? Object.fromEntries(Object.entries(value).reverse()) : value;
+    },
+  );
+}
+
 function addFields(copy: Copy): void {
   copy.editContract(({ components: { schemas, parameters }, paths }) => {
-    // The order of parameters and members must not matter.
-    paths['/notes/{note_id}/tags/{tag_id}'].parameters.reverse();
+    const changing = [paths['/notes'].post, paths['/notes/{note_id}'].patch];
+    for (const { omits } of changing.flatMap((operation) => operation['x-tool']))
+      omits.push(...Object.keys(FIELDS));
     for (const [name, [declared]] of entries) {
       const { default: byDefault, ...schema } = { description: `The ${name}.`, ...declared };
       for (const part of [schemas.NotePart, schemas.NotePatch, schemas.DeletedNotePart])
         part.properties = { [name]: schema, ...part.properties };
       schemas.NoteInput.properties[name] = { ...schema, default: byDefault };
       schemas.Note.required.unshift(name);
-      for (const { schema } of [parameters.NoteFields, parameters.ChangesFields]) {
+      const { NoteFields, DeletedNoteFields, ChangesFields } = parameters;
+      for (const { schema } of [NoteFields, DeletedNoteFields, ChangesFields]) {
         schema.items.enum.push(name);
         schema.items['x-enum-varnames']?.push(name);
         schema.maxItems += 1;
@@ -91,6 +104,7 @@ function addFilters(copy: Copy): void {
       const parameter = { name, in: 'query', description, schema: { ...values, ...bounds } };
       for (const path of ['/notes', '/tags/{tag_id}/notes'])
         paths[path].get.parameters.push(parameter);
+      paths['/notes'].get['x-tool'].omits.push(name);
     }
   });
   copy.insert('src/resources/notes.ts', `filters: ${JSON.stringify(names)},`, '  search: {');
@@ -114,6 +128,7 @@ function addIncludedMember(copy: Copy): void {
       properties.comments_count = { $ref: '#/components/schemas/Ignored' };
     for (const { schema } of [parameters.NoteInclude, parameters.NoteListInclude]) {
       schema.items.enum.push('comments_count');
+      schema.items['x-enum-varnames'].push('CommentsCount');
       schema.maxItems += 1;
     }
   });
@@ -122,9 +137,11 @@ function addIncludedMember(copy: Copy): void {
   copy.insert('src/resources/notes.ts', entry, '  search: {');
 }
 
-/** Leaves entity tags as they are. */
+/** Leaves entity tags as they are, and the member `tags` of operations. */
 const asFolder = (text: string) =>
-  text.replace(/(?<![eE]|Record)tag/g, 'folder').replace(/(?<!Record)Tag/g, 'Folder');
+  text
+    .replace(/(?<![eE])tag(?!s":\["T)/g, 'folder')
+    .replace(/(?<!headers\/\w*|Record)Tag/g, 'Folder');
 
 /** Returns a part of the contract for folders, without the tool and what leads to notes. */
 function folderPart(json: Json): Json {
@@ -176,7 +193,7 @@ import { jsonReply } from '../http/reply.ts';
 export const stats = ({ database: { read } }: Core): Feature => ({
   routes: () => [endpoint('GET', '/stats', async () => {
     const [row] = await read({ sql: 'SELECT count(*) AS count FROM notes' });
-    return jsonReply(200, String(row?.count));
+    return jsonReply(200, String(row?.count), ['cache-control', 'no-store']);
   })],
 });\n`,
   );
@@ -187,9 +204,12 @@ export const stats = ({ database: { read } }: Core): Feature => ({
 
 function addTool(copy: Copy): void {
   copy.editContract(({ paths }) => {
-    const { listing, ...tool } = paths['/tags'].get['x-tool'];
+    const { listing, omits, ...tool } = paths['/tags'].get['x-tool'];
     const own = { position: 12, listing: { ...listing, name: 'list_folders' } };
-    paths['/folders'].get['x-tool'] = { ...tool, ...own, requests: [{ operation: 'listFolders' }] };
+    const requests = [{ operation: 'listFolders' }];
+    const { post } = paths['/mcp'];
+    post.description = post.description.replace('`;', '`, `list_folders`;');
+    paths['/folders'].get['x-tool'] = { ...tool, ...own, requests, omits: [...omits, 'include'] };
   });
 }
 
@@ -236,7 +256,8 @@ function addProblem(copy: Copy): void {
     paths['/livez'].get.responses[418] = { $ref: '#/components/responses/TeapotResponse' };
   });
   const health = 'src/health/feature.ts';
-  const tea = `if (verbose !== undefined) throw new Problem('teapot', 'This is a teapot.');`;
+  const isTea = `name === 'livez' && verbose === '1'`;
+  const tea = `if (${isTea}) throw new Problem('teapot', 'This is a teapot.');`;
   copy.insert(health, `  ${tea}\n`, '  const passed = ');
   copy.replace(health, 'import { unavailable }', 'import { Problem, unavailable }');
 }
@@ -262,6 +283,6 @@ function addCommand(copy: Copy): void {
 
 /** All recipes. */
 export const RECIPES: readonly ((copy: Copy) => void)[] = [
-  ...[addFields, addFilters, addOrder, addIncludedMember, addResource, addOperation],
-  ...[addTool, addDemonstration, addProblem, addOption, addCommand],
+  ...[reverseContract, addFields, addFilters, addOrder, addIncludedMember, addResource],
+  ...[addOperation, addTool, addDemonstration, addProblem, addOption, addCommand],
 ];
