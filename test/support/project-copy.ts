@@ -12,6 +12,9 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 /** What the copy has: all that the build and the launcher need. */
 const COPIED = ['bin', 'package.json', 'schemas', 'src', 'tsconfig.json'];
 
+/** How long a program may run: what one that hangs has printed must be shown, and it must end. */
+const LIMIT = { timeout: 200_000, killSignal: 'SIGKILL' } as const;
+
 /** A copy of the sources; it has the packages, but no build. */
 export class ProjectCopy {
   readonly folder: string;
@@ -62,7 +65,8 @@ export class ProjectCopy {
   /** Runs a program in the copy; rejects if it fails. Within a test, Node would run no others. */
   async run(program: string, ...args: string[]): Promise<string> {
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    return (await promisify(execFile)(program, args, { cwd: this.folder, env })).stdout;
+    const options = { cwd: this.folder, env, ...LIMIT };
+    return (await promisify(execFile)(program, args, options)).stdout;
   }
 
   /**
