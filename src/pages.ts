@@ -1,5 +1,5 @@
 // Reads and writes whole databases page by page, so that texts and transactions stay small.
-import { columnsOf, keysOf, RELATIONS, type Relation } from './relations.ts';
+import { columnsOf, isKeptSql, keysOf, RELATIONS, type Relation } from './relations.ts';
 import { RESOURCES } from './resources/resources.ts';
 import type { Source, Statement } from './storage/database.ts';
 import { CHANGE_COLUMNS, CHANGES } from './storage/numbers.ts';
@@ -104,11 +104,13 @@ export async function relationsIn({ read }: Source): Promise<readonly Relation[]
   });
 }
 
-/** Counts the rows of each relation that a database has. */
+/** Counts the rows of each relation that a database has, without those that are erased. */
 export async function countsOf(source: Source): Promise<NumbersByTable> {
   const { read } = source;
   const relations = await relationsIn(source);
-  const counts = relations.map(({ table }) => `(SELECT count(*) FROM ${table}) AS ${table}`);
+  const counts = relations.map(
+    (each) => `(SELECT count(*) FROM ${each.table} WHERE ${isKeptSql(each)}) AS ${each.table}`,
+  );
   const [row] = await read({ sql: `SELECT ${counts.join(', ')}` });
   return { ...row } as NumbersByTable;
 }

@@ -1,7 +1,6 @@
 // All tables that commands export, import, check and compare: those of the resources, and what
 // features keep beside them.
 import { basename } from 'node:path';
-import { comments } from './resources/comments.ts';
 import { notes } from './resources/notes.ts';
 import { type Reference, type Resource, rowColumnsOf, text } from './resources/resource.ts';
 import { RESOURCES } from './resources/resources.ts';
@@ -17,6 +16,12 @@ export interface JoinTable extends Pick<Resource, 'label' | 'table' | 'fields'> 
 
 /** A table of what changes and deletions of records have replaced. */
 export interface KeptTable extends Pick<Resource, 'label' | 'table' | 'fields'> {
+  /** The table that counts the rows in each block of positions. */
+  readonly blocks?: string;
+  /** The resource whose records, there or in the trash, the rows belong to. */
+  readonly owner?: Reference;
+  /** The SQL condition of the rows that answers show and exports contain. */
+  readonly isShown: string;
   /** The columns between the id and the fields. Times and names may be null. */
   readonly columns: Readonly<Record<string, 'id' | 'ids' | 'name' | 'time'>>;
   /** The resource that has these fields. */
@@ -46,10 +51,23 @@ export const noteNames: JoinTable = {
   references: [{ resource: notes, column: 'note_id' }],
 };
 
+/** How many versions a note has at most; earlier ones are not shown, and will be erased. */
+export const MAX_VERSIONS = 100;
+
+/** The SQL condition that a version is not erased. */
+export const IS_VERSION_KEPT = `NOT EXISTS (
+  SELECT 1 FROM erased_versions
+  WHERE erased_versions.note_id = note_versions.note_id AND last_id >= note_versions.id)`;
+
 /** The earlier texts of notes, also of those in the trash. */
-const noteVersions: KeptTable = {
+export const noteVersions: KeptTable = {
   label: 'Note version',
   table: 'note_versions',
+  owner: { resource: notes, column: 'note_id' },
+  isShown: `${IS_VERSION_KEPT} AND ${MAX_VERSIONS} > (SELECT count(*) FROM (
+      SELECT 1 FROM note_versions AS later
+      WHERE later.note_id = note_versions.note_id AND later.id > note_versions.id
+      LIMIT ${MAX_VERSIONS}))`,
   columns: { note_id: 'id', version: 'id', updated_at: 'time', replaced_at: 'time' },
   fields: { title: text, body: text },
   of: notes,
@@ -57,28 +75,24 @@ const noteVersions: KeptTable = {
 
 const CHANGE = { number: 'id', created_at: 'time', updated_at: 'time' } as const;
 
+/** The SQL of the first position in the trash that is not erased. It begins a block. */
+export const FIRST_POSITION = '(SELECT first_position FROM notes_server_history)';
+
 /** The notes in the trash. */
-const deletedNotes: KeptTable = {
+export const deletedNotes: KeptTable = {
   label: 'Deleted note',
   table: 'deleted_notes',
+  blocks: 'deleted_note_blocks',
+  isShown: `position >= ${FIRST_POSITION}`,
   columns: { position: 'id', deleted_at: 'time', name: 'name', tag_ids: 'ids', ...CHANGE },
   fields: notes.fields,
   of: notes,
 };
 
-/** Their comments. */
-const deletedComments: KeptTable = {
-  label: 'Deleted comment',
-  table: 'deleted_comments',
-  columns: { note_id: 'id', ...CHANGE },
-  fields: comments.fields,
-  of: comments,
-};
-
 /** All of them, in the order in which they are exported. */
 export const RELATIONS: readonly Relation[] = [
   ...[...RESOURCES, noteTags, noteNames],
-  ...[noteVersions, deletedNotes, deletedComments],
+  ...[noteVersions, deletedNotes],
 ];
 
 /** The plural names of all resources, for use in a sentence: "notes, tags and comments". */
@@ -103,4 +117,49 @@ export function columnsOf(relation: Relation): readonly string[] {
   if ('path' in relation) return rowColumnsOf(relation);
   const columns = 'columns' in relation ? Object.keys(relation.columns) : [];
   return [...keysOf(relation), ...columns, ...Object.keys(relation.fields)];
+}
+
+/** Returns the resources whose records the rows of a table belong to, and the columns of their ids. */
+export function ownersOf(relation: Relation): readonly Reference[] {
+  if ('references' in relation) return relation.references;
+  return relation.owner ? [relation.owner] : [];
+}
+
+/** Returns the SQL condition that neither a row nor a record that it belongs to is erased. */
+export function isKeptSql(relation: Relation): string {
+  const conditions = 'isShown' in relation ? [relation.isShown] : [];
+  for (const { resource, column } of ownersOf(relation)) {
+    const id = `${relation.table}.${column}`;
+    conditions.push(`NOT EXISTS (
+      SELECT 1 FROM erased_records AS gone WHERE type = '${typeOf(resource)}' AND gone.id = ${id})`);
+    if (resource === notes)
+      conditions.push(`NOT EXISTS (
+        SELECT 1 FROM deleted_notes AS gone WHERE gone.id = ${id} AND position < ${FIRST_POSITION})`);
+  }
+  return conditions.join(' AND ') || 'TRUE';
+}
+
+/** Returns the queries of faults for rows whose record is neither there nor kept nor erased. */
+export function orphansQueries(relation: Relation): string[] {
+  const { table } = relation;
+  if (table === deletedNotes.table)
+    return [
+      `
+      SELECT format('${table}: note %d is not deleted', id) FROM ${table}
+      WHERE id IN (SELECT id FROM ${notes.table})`,
+    ];
+  const [key] = keysOf(relation);
+  return ownersOf(relation).map(({ resource, column }) => {
+    const homes = [
+      `SELECT id FROM ${resource.table}`,
+      `SELECT id FROM erased_records WHERE type = '${typeOf(resource)}'`,
+      // Tags and names leave a note that goes to the trash.
+      ...(resource === notes && !('references' in relation)
+        ? [`SELECT id FROM ${deletedNotes.table}`]
+        : []),
+    ];
+    return `
+      SELECT format('${table}: record %d has no ${typeOf(resource)}', ${key}) FROM ${table}
+      WHERE ${column} NOT IN (${homes.join(' UNION ALL ')})`;
+  });
 }

@@ -1,5 +1,5 @@
 // The log of changes, as clients follow it: what has changed after a cursor.
-import { membersSql, ownMembers } from '../records/text.ts';
+import { ifReachable, membersSql, ownMembers } from '../records/text.ts';
 import { typeOf } from '../relations.ts';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
@@ -87,7 +87,8 @@ function byResourceSql(valueSql: (resource: Resource) => string): string {
 function ofRecordSql(valueSql: (resource: Resource) => string): string {
   return byResourceSql(
     (resource) => `
-      (SELECT ${valueSql(resource)} FROM ${resource.table} WHERE ${resource.table}.id = due.id)`,
+      (SELECT ${valueSql(resource)} FROM ${resource.table}
+       WHERE ${resource.table}.id = due.id${ifReachable(resource)})`,
   );
 }
 

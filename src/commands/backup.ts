@@ -1,5 +1,7 @@
 // The command `backup`: copies a database file while a service may use it.
 import { stat } from 'node:fs/promises';
+import { relationsIn } from '../pages.ts';
+import { isKeptSql } from '../relations.ts';
 import type { Source } from '../storage/database.ts';
 import { openShared } from './existing.ts';
 import { INDEXES } from './indexes.ts';
@@ -12,17 +14,20 @@ export async function backup(db: string, target: string, show: ShowText): Promis
   await using source = await openShared(db);
   const write = async (path: string) => {
     await writeSnapshot(source, path, progress);
-    await purgeIndexes(path);
+    await purge(path);
   };
   await writeWhole(target, { source: db, write });
   return `backed up ${db} to ${target}`;
 }
 
-/** Overwrites the words of earlier texts, which indexes keep until they merge their parts. */
-async function purgeIndexes(path: string): Promise<void> {
+/** Overwrites what is erased, and the words of it, which indexes keep until they merge their parts. */
+async function purge(path: string): Promise<void> {
   await using copy = await openShared(path);
   const pragmas = ['journal_mode = OFF', 'synchronous = OFF', 'secure_delete = ON'];
   for (const pragma of pragmas) await copy.read({ sql: `PRAGMA ${pragma}` });
+  for (const relation of (await relationsIn(copy)).toReversed())
+    await copy.read({ sql: `DELETE FROM ${relation.table} WHERE NOT (${isKeptSql(relation)})` });
+  await copy.read({ sql: 'DELETE FROM erased_records' });
   for (const sql of INDEXES.flatMap(({ purge }) => purge)) await copy.read({ sql });
 }
 

@@ -1,7 +1,8 @@
 // The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
 import { BLOCK_BITS } from '../list-extension.ts';
 import { namesCreatedBy, relationsIn, UNFINISHED_IMPORT } from '../pages.ts';
-import { RELATIONS, type Relation, typeOf } from '../relations.ts';
+import { ifReachable } from '../records/text.ts';
+import { orphansQueries, RELATIONS, type Relation, typeOf } from '../relations.ts';
 import type { Resource } from '../resources/resource.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
@@ -10,21 +11,6 @@ import { openToInspect } from './existing.ts';
 import { INDEXES } from './indexes.ts';
 
 const MAX_FAULTS = 25;
-
-/** The queries for rows without their note, by table. */
-export const ORPHANS_QUERIES: Readonly<Record<string, string>> = {
-  deleted_comments: `
-    SELECT format('deleted_comments: record %d is of no deleted note', id) FROM deleted_comments
-    WHERE note_id NOT IN (SELECT id FROM deleted_notes)`,
-  note_versions: `
-    SELECT format('note_versions: record %d is of no note', id) FROM note_versions
-    WHERE note_id NOT IN (SELECT id FROM notes UNION SELECT id FROM deleted_notes)`,
-};
-
-/** Tags on notes have no rowid. */
-const FOREIGN_KEYS_QUERY = `
-  SELECT format('%s: %s has no parent in %s', "table", ifnull('record ' || rowid, 'a row'), parent)
-  FROM pragma_foreign_key_check`;
 
 const GENERATION_QUERY = `
   SELECT 'notes_server_generation: there must be one generation of 8 hex digits'
@@ -90,13 +76,12 @@ function reportError(error: unknown): string[] {
 export function soundnessQueries(relations: readonly Relation[] = RELATIONS): string[] {
   const resources = relations.filter((each): each is Resource => 'path' in each);
   return [
-    FOREIGN_KEYS_QUERY,
     ...relations.flatMap(queriesForBlocks),
     GENERATION_QUERY,
     ...resources.flatMap(queriesForSequences),
     queryForUniqueness(resources),
     ...resources.map(queryForLog),
-    ...relations.flatMap(({ table }) => ORPHANS_QUERIES[table] ?? []),
+    ...relations.flatMap(orphansQueries),
   ].map((sql) => `${sql} LIMIT ${MAX_FAULTS}`);
 }
 
@@ -107,7 +92,10 @@ export function blockCountsOf(relation: Relation) {
     const [{ column: key }, owner] = references;
     return table ? [{ table, key, owner, hasBounds: false }] : [];
   }
-  if ('columns' in relation) return [];
+  if ('columns' in relation) {
+    const { blocks: table } = relation;
+    return table ? [{ table, key: 'position', owner: undefined, hasBounds: false }] : [];
+  }
   const { blocks, numberBlocks, owner } = relation;
   const byId = { table: blocks, key: 'id', owner, hasBounds: numberBlocks !== undefined };
   return numberBlocks ? [byId, { ...byId, table: numberBlocks, key: 'number' }] : [byId];
@@ -166,8 +154,13 @@ export function queryForUniqueness(resources: readonly Resource[]): string {
 }
 
 function queryForLog(resource: Resource): string {
-  const { table } = resource;
+  const { table, owner } = resource;
   const type = typeOf(resource);
+  // What comes back with its owner keeps its number.
+  const wasRestored = owner
+    ? ` AND (type <> '${type}.created' OR ${table}.number > logged.number)`
+    : '';
+  const isOther = `${table}.number <> logged.number${wasRestored}`;
   return `
     SELECT format('${table}: record %d has the number %d, but its last change in the log is %d, %s',
       ${table}.id, ${table}.number, logged.number, type)
@@ -175,5 +168,5 @@ function queryForLog(resource: Resource): string {
           WHERE type IN ('${type}.created', '${type}.updated', '${type}.deleted')
           GROUP BY id) AS logged
     JOIN ${table} ON ${table}.id = logged.id
-    WHERE ${table}.number <> logged.number OR type = '${type}.deleted'`;
+    WHERE (${isOther} OR type = '${type}.deleted')${ifReachable(resource)}`;
 }

@@ -7,6 +7,7 @@ import { parseJson } from '../http/body/json.ts';
 import { columnAfter } from '../http/body/json-fault.ts';
 import { type NumbersByTable, SEQUENCES } from '../pages.ts';
 import { columnsOf, noteNames, RELATIONS, type Relation, typeOf } from '../relations.ts';
+import { comments } from '../resources/comments.ts';
 import { valuesOf } from '../resources/resource.ts';
 import { CHANGES } from '../storage/numbers.ts';
 
@@ -25,9 +26,12 @@ export interface RecordLine {
 
 type LineValue = Readonly<Record<string, unknown>>;
 
-/** Version 2 had no names, and version 3 neither earlier texts nor a trash. */
+/**
+ * Version 2 had no names, and version 3 neither earlier texts nor a trash. In version 4, comments on
+ * notes in the trash had a table of their own.
+ */
 const OLDEST_VERSION = 2;
-const VERSION = 4;
+const VERSION = 5;
 const HEAD = 'notes-server';
 const END = 'end';
 
@@ -37,9 +41,10 @@ const MAX_IMPORTED_ID = 2 ** 52;
 const MAX_TIME = '9999-12-31T23:59:59.999Z';
 
 const TABLES = RELATIONS.map(({ table }) => table);
-const READERS = new Map<unknown, ReturnType<typeof readerOf>>(
-  RELATIONS.map((each) => [typeOf(each), readerOf(each)]),
-);
+const READERS = new Map<unknown, ReturnType<typeof readerOf>>([
+  ...RELATIONS.map((each) => [typeOf(each), readerOf(each)] as const),
+  ['deleted_comment', readerOf(comments)],
+]);
 
 /** Returns the first line. */
 export function headLine({ counts, lastIds }: Head): string {
@@ -64,8 +69,11 @@ export function readHead({ type, version, counts, last_ids: lastIds }: LineValue
   if (type !== HEAD) throw new Error('it is not an export of notes-server');
   if (!isWholeNumber(version, OLDEST_VERSION, VERSION))
     throw new Error(`this program reads versions ${OLDEST_VERSION} to ${VERSION}`);
+  const { deleted_comments: deleted = 0, ...others } = numbersByName('counts', counts, [
+    ...[...TABLES, 'deleted_comments'],
+  ]);
   return {
-    counts: numbersByName('counts', counts, TABLES),
+    counts: { ...others, comments: (others.comments ?? 0) + deleted },
     lastIds: numbersByName('last_ids', lastIds, SEQUENCES),
   };
 }

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import type { StorageOptions } from '../open.ts';
 import { countsOf, isOnPage, lastIdsOf, pagesOf, relationsIn, totalOf } from '../pages.ts';
 import { type Member, memberOf, membersSql } from '../records/text.ts';
-import { columnsOf, keysOf, type Relation, typeOf } from '../relations.ts';
+import { columnsOf, isKeptSql, keysOf, type Relation, typeOf } from '../relations.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { timeSql } from '../time.ts';
 import { endLine, headLine } from './export-format.ts';
@@ -63,11 +63,11 @@ export async function* recordLines(
   const members = [`'type', '${typeOf(relation)}'`, membersSql(own), ...changes];
   const sql = `
     SELECT group_concat(json_object(${members.join(', ')}), char(10)
-      ORDER BY ${keysOf(relation).join(', ')}) AS lines
-    FROM ${relation.table} WHERE ${isOnPage(relation)}`;
-  for await (const { bounds, count } of pagesOf(source, relation)) {
+      ORDER BY ${keysOf(relation).join(', ')}) AS lines, count(*) AS count
+    FROM ${relation.table} WHERE ${isOnPage(relation)} AND ${isKeptSql(relation)}`;
+  for await (const { bounds } of pagesOf(source, relation)) {
     const [row] = await source.read({ sql, parameter: JSON.stringify(bounds) });
-    yield { lines: `${row?.lines}\n`, count };
+    if (row?.count) yield { lines: `${row.lines}\n`, count: Number(row.count) };
   }
 }
 

@@ -10,12 +10,12 @@ import {
   totalOf,
   UNFINISHED_IMPORT,
 } from '../pages.ts';
-import { RELATIONS } from '../relations.ts';
+import { orphansQueries, RELATIONS } from '../relations.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, newGeneration } from '../storage/numbers.ts';
 import { IMPORT_MARK, storedSchema } from '../storage/schema/migrations.ts';
-import { ORPHANS_QUERIES, queryForUniqueness } from './check.ts';
+import { queryForUniqueness } from './check.ts';
 import { formatRecords } from './export.ts';
 import type { Head } from './export-format.ts';
 import { ExportReader, type FoundRecord } from './export-reader.ts';
@@ -79,7 +79,7 @@ export async function load(
     done += records.length;
     onProgress(done, total);
   }
-  for (const sql of [queryForUniqueness(RESOURCES), ...Object.values(ORPHANS_QUERIES)]) {
+  for (const sql of [queryForUniqueness(RESOURCES), ...RELATIONS.flatMap(orphansQueries)]) {
     const [fault] = await target.read({ sql });
     if (fault) throw new Error(Object.values(fault).join());
   }
@@ -133,7 +133,8 @@ async function empty(target: Database): Promise<void> {
     }
   }
   for (const { empty: sql } of INDEXES) await target.transact([{ sql }]);
-  await target.transact([{ sql: 'DELETE FROM sqlite_sequence' }]);
+  for (const sql of ['DELETE FROM erased_records', 'DELETE FROM sqlite_sequence'])
+    await target.transact([{ sql }]);
 }
 
 /** Returns the statements that make sure that nothing up to `lastIds` is assigned again. */

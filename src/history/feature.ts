@@ -4,7 +4,6 @@ import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts'
 import { violationAt } from '../contract/violations.ts';
 import type { Core, Feature } from '../feature.ts';
 import { type Bases, notFound } from '../http/paths.ts';
-import { unavailable, type Violation } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
@@ -12,9 +11,10 @@ import { answerInJson, type Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Database } from '../storage/database.ts';
+import { startErasure } from './erasure.ts';
 import { type KeptInput, LATEST, listKept, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
-import { emptyTrash, startRetention } from './retention.ts';
-import { ERASE_NOTE, ERASE_VERSIONS, RESTORE } from './writes.ts';
+import { startRetention } from './retention.ts';
+import { EMPTY_TRASH, ERASE_NOTE, ERASE_VERSIONS, RESTORE } from './writes.ts';
 
 type AtNote<Content = unknown> = Input<{ readonly note_id: number }, Content>;
 type AtVersion = Input<{ readonly note_id: number; readonly version: number }, unknown>;
@@ -22,23 +22,19 @@ type AtVersion = Input<{ readonly note_id: number; readonly version: number }, u
 const NOTE = '/notes/{note_id}';
 const DELETED = '/trash/{note_id}';
 const LABEL = 'Deleted note';
-const IN_USE: Violation = {
-  ...{ field: 'note_id', in: 'path', code: 'not' },
-  detail: 'must not be in use, nor the IDs of its comments: another program has used them',
-};
-const STOPPING = 'The service is stopping; the rest of the trash has not been erased.';
 
 /** The trash and the versions, which are kept for some days. */
 export function history(
   core: Core,
   handlersOf: (resource: Resource, bases: Bases) => Records,
 ): Feature {
+  const works = [startErasure(core), startRetention(core)];
   return {
     routes(bases) {
       const records = handlersOf(notes, bases);
       return [...trashRoutes(core, records), ...versionRoutes(core, records)];
     },
-    close: startRetention(core),
+    close: async () => void (await Promise.all(works.map((end) => end()))),
   };
 }
 
@@ -70,14 +66,12 @@ function trashRoutes(core: Core, { basePath, served }: Records): Route[] {
     const { note_id: id } = input.parameters;
     const note = await core.write(RESTORE, 0, { rows: [[id]] });
     if (!note) return refuse(input, LABEL);
-    if (!note.isFree) throw validationFailed([IN_USE]);
     const location = ['location', `${basePath}${notes.path}/${id}`];
     return jsonReply(200, String(note.text), [...location, ...stateHeaders(String(note.tag))]);
   }
 
   async function eraseAll(): Promise<Reply> {
-    await emptyTrash(core);
-    if (core.isStopping()) throw unavailable(STOPPING);
+    await core.write(EMPTY_TRASH, 0, { rows: [[0]] });
     return { status: 204 };
   }
 

@@ -4,6 +4,7 @@ import { jsonReply, type Reply } from '../http/reply.ts';
 import { linkHeader } from '../lists/query.ts';
 import { membersSql, ownMembers } from '../records/text.ts';
 import type { Stored } from '../records/writes.ts';
+import { deletedNotes, IS_VERSION_KEPT, MAX_VERSIONS } from '../relations.ts';
 import { notes } from '../resources/notes.ts';
 import { MAX_PAGE_BYTES, readReserving, type Source } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
@@ -16,7 +17,7 @@ export const SETTINGS = 'notes_server_history';
 export const TRASH = {
   table: 'deleted_notes',
   /** The condition of the rows of a list, and the column of which the greatest comes first. */
-  isListed: 'TRUE',
+  isListed: deletedNotes.isShown,
   order: 'position',
   /** The condition of a single row. */
   isWanted: 'id = ?1 ->> 0',
@@ -31,15 +32,12 @@ export const TRASH = {
 
 type KeptList = typeof TRASH;
 
-/** How many versions a note has at most; earlier ones are not shown, and will be erased. */
-export const MAX_VERSIONS = 100;
-
 /** The versions of a note, unless it is in the trash. */
 export const VERSIONS: KeptList = {
   table: 'note_versions',
   isListed: `id IN (
     SELECT id FROM note_versions WHERE note_id = (SELECT id FROM ${notes.table} WHERE id = ?1 ->> 0)
-    ORDER BY id DESC LIMIT ${MAX_VERSIONS})`,
+      AND ${IS_VERSION_KEPT} ORDER BY id DESC LIMIT ${MAX_VERSIONS})`,
   order: 'id',
   isWanted: 'version = ?1 ->> 1',
   number: 'version',

@@ -1,8 +1,7 @@
-// Erases step by step, so that nobody waits long: all that is in the trash, and what is due.
-import { setTimeout as wait } from 'node:timers/promises';
+// Erases what is due, step by step, so that nobody waits long.
 import { type Pace, workInBackground } from '../background.ts';
 import type { Core } from '../feature.ts';
-import { SETTINGS, TRASH } from './kept.ts';
+import { SETTINGS } from './kept.ts';
 import { ERASURES, NO_END } from './writes.ts';
 
 /** The times of retention; tests change them. */
@@ -12,38 +11,30 @@ export const RETENTION_TIMES = {
   pauseFactor: 9,
 };
 
-/** A row may take a hundred versions and many comments along. */
+/** The texts of this many rows are erased within some milliseconds. */
 const STEP_ROWS = 16;
 const DAY_MS = 86_400_000;
 
-/** Erases the rows with times up to `time` and keys up to `last`. */
+/** Erases the rows with times up to `time`. */
 async function erase(
   { database, write }: Core,
   kind: typeof ERASURES.notes,
   { isEnding, pause }: Pace,
-  { time = NO_END, last = NO_END, pauseFactor = RETENTION_TIMES.pauseFactor },
+  time: number,
 ): Promise<void> {
   let place = -NO_END;
   while (!isEnding()) {
-    const parameter = JSON.stringify([time, Date.now(), place, last]);
+    const parameter = JSON.stringify([time, Date.now(), place]);
     const [row] = await database.read({ sql: kind.find, parameter, isSlow: true });
     const keys: number[] = JSON.parse(String(row?.keys));
     for (let start = 0; start < keys.length && !isEnding(); start += STEP_ROWS) {
       const startedMs = performance.now();
       await write(kind, 0, { rows: keys.slice(start, start + STEP_ROWS).map((key) => [key]) });
-      await pause((performance.now() - startedMs) * pauseFactor);
+      await pause((performance.now() - startedMs) * RETENTION_TIMES.pauseFactor);
     }
     if (typeof row?.next !== 'number') return;
     place = row.next;
   }
-}
-
-/** Erases what is in the trash at the time of the call. */
-export async function emptyTrash(core: Core): Promise<void> {
-  const sql = `SELECT max(position) AS last FROM ${TRASH.table}`;
-  const [row] = await core.database.read({ sql });
-  const pace = { isEnding: core.isStopping, pause: (ms: number) => wait(ms) };
-  await erase(core, ERASURES.notes, pace, { last: Number(row?.last), pauseFactor: 1 });
 }
 
 /** Erases what is due, now and every hour; the result ends this. With 0 days, all is due. */
@@ -56,7 +47,7 @@ export function startRetention(core: Core): () => Promise<void> {
     // A clock that is set forward must make nothing due.
     const nowMs = Math.min(Date.now(), performance.timeOrigin + performance.now());
     const time = row?.days === 0 ? NO_END : nowMs - Number(row?.days) * DAY_MS;
-    for (const kind of Object.values(ERASURES)) await erase(core, kind, pace, { time });
+    for (const kind of Object.values(ERASURES)) await erase(core, kind, pace, time);
     return everyMs;
   }
 

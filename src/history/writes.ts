@@ -2,16 +2,24 @@
 import { satisfiesSql } from '../records/condition.ts';
 import { recordSql } from '../records/text.ts';
 import { readStatement } from '../records/writes.ts';
-import { noteNames, noteTags } from '../relations.ts';
-import { comments } from '../resources/comments.ts';
+import {
+  deletedNotes,
+  FIRST_POSITION,
+  MAX_VERSIONS,
+  noteNames,
+  noteTags,
+  noteVersions,
+  typeOf,
+} from '../relations.ts';
 import { notes } from '../resources/notes.ts';
 import { type Resource, rowColumnsOf } from '../resources/resource.ts';
+import { RESOURCES } from '../resources/resources.ts';
 import { tags } from '../resources/tags.ts';
 import type { Row } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, tagSql } from '../storage/numbers.ts';
 import { NOW, namedRows } from '../storage/parameter.ts';
 import type { RowSet, WriteKind } from '../storage/writer.ts';
-import { MAX_VERSIONS, TRASH, VERSIONS } from './kept.ts';
+import { SETTINGS, TRASH } from './kept.ts';
 
 /** Greater than all keys and times. */
 export const NO_END = Number.MAX_SAFE_INTEGER;
@@ -19,42 +27,62 @@ export const NO_END = Number.MAX_SAFE_INTEGER;
 const SENT = namedRows('sent', ['_id', '_condition']);
 const ID = '(SELECT _id FROM sent)';
 
-/** Resolves with what it has read before it writes. */
-function kindOf(
+/** Resolves with what it has read before it writes; `changed` is the area of what it changes. */
+export function kindOf(
   columns: Readonly<Record<string, string>>,
   from: string,
   writes: Readonly<Record<string, string>>,
+  changed?: string,
 ) {
   const named = Object.entries(writes).map(([name, sql]) => [name, { sql: `WITH ${SENT} ${sql}` }]);
   return {
     statements: { before: readStatement(SENT, columns, from), ...Object.fromEntries(named) },
     outcomes: (_: unknown, { before = [] }: { before?: readonly Row[] }) => [before[0]],
-    // Memory has no text of these notes, but may know the name of one that is restored without it.
-    changes: (_, found) => (found?.isFree ? [[noteNames.table]] : []),
+    changes: (_, found) => (found && changed ? [[changed]] : []),
   } satisfies WriteKind<RowSet, Row | undefined>;
 }
 
-/** Erases what `erased` has of a note if the tag of the note in `table` is admitted. */
-function erasingOf(erased: string, key: string, table: string, number: string) {
+/** Resolves with whether the tag of the note in `table` is admitted, and with the tag. */
+function erasingOf(
+  { table, number, isListed }: Pick<typeof TRASH, 'table' | 'number' | 'isListed'>,
+  erase: (ids: string) => string,
+) {
   const tag = tagSql(number);
   const isErased = satisfiesSql('_condition', tag);
-  const from = `FROM sent CROSS JOIN ${table} ON ${table}.id = _id`;
+  const from = `FROM sent CROSS JOIN ${table} ON ${table}.id = _id AND ${isListed}`;
   return kindOf({ tag, isErased }, from, {
-    erase: `DELETE FROM ${erased} WHERE ${key} IN (SELECT ${table}.id ${from} WHERE ${isErased})`,
+    erase: erase(`SELECT ${table}.id ${from} WHERE ${isErased}`),
   });
 }
 
-/** Erases a note in the trash; a trigger erases its comments and versions. */
-export const ERASE_NOTE = erasingOf(TRASH.table, 'id', TRASH.table, TRASH.number);
+/** Erases a note in the trash. */
+export const ERASE_NOTE = erasingOf(
+  TRASH,
+  (ids) => `DELETE FROM ${TRASH.table} WHERE id IN (${ids})`,
+);
 
 /** Erases the versions of a note. */
-export const ERASE_VERSIONS = erasingOf(VERSIONS.table, 'note_id', notes.table, 'number');
+export const ERASE_VERSIONS = erasingOf(
+  { table: notes.table, number: 'number', isListed: 'TRUE' },
+  (ids) => `
+    INSERT OR REPLACE INTO erased_versions (note_id, last_id)
+    SELECT note_id, max(id) FROM ${noteVersions.table} WHERE note_id IN (${ids}) GROUP BY note_id`,
+);
+
+/** Erases all notes in the trash: the next one gets the first position of another block. */
+export const EMPTY_TRASH = kindOf({ id: ID }, 'FROM sent', {
+  leaveBlock: `
+    UPDATE sqlite_sequence SET seq = seq | 1023 WHERE name = '${TRASH.table}'`,
+  erase: `
+    UPDATE ${SETTINGS} SET first_position = seq + 1
+    FROM sqlite_sequence WHERE name = '${TRASH.table}'`,
+});
 
 /**
- * Erases rows by keys, which are never used again. Given [time, now, after, last], `find` reads
- * some of them, and after which place more may be.
+ * Erases rows by keys, which are never used again. Given [time, now, after], `find` reads some of
+ * them, and after which place more may be.
  */
-function erasing({ table, order: key }: typeof TRASH, find: string) {
+function erasing({ table }: Pick<Resource, 'table'>, key: string, find: string) {
   const erase = `DELETE FROM ${table} WHERE ${key} IN (SELECT _id FROM sent)`;
   return { find, ...kindOf({ key: '_id' }, 'FROM sent', { erase }) };
 }
@@ -63,12 +91,11 @@ function erasing({ table, order: key }: typeof TRASH, find: string) {
  * Finds keys up to `time`. Later keys have later times, unless the clock was set: then a row may go
  * with later ones, or stay until its time in the future.
  */
-const dueOf = ({ table, order: key }: typeof TRASH, time: string) => `
+const dueOf = ({ table }: Pick<Resource, 'table'>, key: string, time: string) => `
   SELECT
     json_group_array(${key}) FILTER (WHERE coalesce(${time}, ${NO_END}) <= ?1 ->> 0) AS keys,
     iif(max(${time} BETWEEN ?1 ->> 0 AND ?1 ->> 1), NULL, max(${key})) AS next
-  FROM (SELECT ${key}, ${time} FROM ${table}
-        WHERE ${key} > ?1 ->> 2 AND ${key} <= ?1 ->> 3 ORDER BY ${key} LIMIT 4096)`;
+  FROM (SELECT ${key}, ${time} FROM ${table} WHERE ${key} > ?1 ->> 2 ORDER BY ${key} LIMIT 4096)`;
 
 /** Finds versions of notes that have too many. The last note of a step may have more. */
 const SURPLUS = `
@@ -81,28 +108,25 @@ const SURPLUS = `
 
 /** What erases rows that are due, or too many. */
 export const ERASURES = {
-  notes: erasing(TRASH, dueOf(TRASH, 'deleted_at')),
-  versions: erasing(VERSIONS, dueOf(VERSIONS, 'replaced_at')),
-  surplus: erasing(VERSIONS, SURPLUS),
+  notes: erasing(deletedNotes, 'position', dueOf(deletedNotes, 'position', 'deleted_at')),
+  versions: erasing(noteVersions, 'id', dueOf(noteVersions, 'id', 'replaced_at')),
+  surplus: erasing(noteVersions, 'id', SURPLUS),
 };
 
-/** Whether no record has the id of the note, or that of one of its comments. */
-const IS_FREE = `NOT EXISTS (
-  SELECT 1 FROM ${notes.table} WHERE id = ${ID}
-  UNION ALL SELECT 1 FROM deleted_comments AS kept
-  CROSS JOIN ${comments.table} ON ${comments.table}.id = kept.id WHERE kept.note_id = ${ID})`;
+/** The note in the trash, if there is one. */
+const RESTORED = `FROM ${TRASH.table} WHERE ${TRASH.table}.id = ${ID} AND ${TRASH.isListed}`;
 
-/** The note in the trash, if it is being restored. */
-const RESTORED = `FROM ${TRASH.table} AS kept WHERE kept.id = ${ID} AND kept.number = -1`;
-
-/** Takes a note out of the trash if it is free. Resolves with its text and its tag. */
+/**
+ * Takes a note out of the trash; what it owns has stayed where it is. Resolves with its text and
+ * its tag. Memory has no text of it, but may know its name as that of another note.
+ */
 export const RESTORE = kindOf(
-  { text: `${recordSql(notes)} || ''`, tag: tagSql(`(${LAST_NUMBER} + 1)`), isFree: IS_FREE },
-  `FROM ${TRASH.table} AS notes WHERE id = ${ID}`,
+  { text: `${recordSql(notes)} || ''`, tag: tagSql(`(${LAST_NUMBER} + 1)`) },
+  `FROM ${TRASH.table} AS notes WHERE id = ${ID} AND position >= ${FIRST_POSITION}`,
   {
-    mark: `UPDATE ${TRASH.table} SET number = -1 WHERE id = ${ID} AND ${IS_FREE}`,
-    note: restoring(notes, RESTORED),
-    comments: restoring(comments, `FROM deleted_comments WHERE note_id = (SELECT id ${RESTORED})`),
+    begin: `UPDATE ${SETTINGS} SET restored = ${ID}`,
+    note: restoring(notes),
+    ...Object.fromEntries(ownedRecords(notes, `(SELECT id ${RESTORED})`)),
     tags: `
       INSERT OR IGNORE INTO ${noteTags.table} (note_id, tag_id)
       SELECT ${ID}, id FROM ${tags.table}
@@ -110,17 +134,33 @@ export const RESTORE = kindOf(
     name: `
       INSERT OR IGNORE INTO ${noteNames.table} (note_id, name)
       SELECT id, name ${RESTORED} AND name IS NOT NULL`,
-    // The triggers log the times of the records, and none of the tags.
+    // The triggers log the time of the note, and none of the tags.
     logNow: `
       UPDATE ${CHANGES} SET at = ${NOW}
-      WHERE number >= (SELECT number FROM ${notes.table} WHERE id = (SELECT id ${RESTORED}))`,
+      WHERE number >= (SELECT number FROM ${notes.table} WHERE id = (SELECT id ${RESTORED}))
+        AND at IS NOT ${NOW}`,
     remove: `DELETE FROM ${TRASH.table} WHERE id = (SELECT id ${RESTORED})`,
+    end: `UPDATE ${SETTINGS} SET restored = NULL`,
   },
+  noteNames.table,
 );
 
-function restoring(resource: Resource, from: string): string {
+function restoring(resource: Resource): string {
   const columns = [...rowColumnsOf(resource), 'created_at', 'updated_at'].join(', ');
   return `
     INSERT INTO ${resource.table} (${columns}, number)
-    SELECT ${columns}, ${LAST_NUMBER} + row_number() OVER (ORDER BY id) ${from}`;
+    SELECT ${columns}, ${LAST_NUMBER} + 1 ${RESTORED}`;
+}
+
+/** Returns the statements that log what records own, at any depth, as created. */
+function ownedRecords(owner: Resource, ids: string): [name: string, sql: string][] {
+  const owned = RESOURCES.filter((each) => each.owner?.resource === owner);
+  return owned.flatMap((each) => {
+    const column = each.owner?.column;
+    const records = `FROM ${each.table} WHERE ${column} IN ${ids}`;
+    const log = `
+      INSERT INTO ${CHANGES} (type, id, other_id, at)
+      SELECT '${typeOf(each)}.created', id, ${column}, ${NOW} ${records} ORDER BY id`;
+    return [[each.table, log], ...ownedRecords(each, `(SELECT id ${records})`)];
+  });
 }

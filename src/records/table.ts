@@ -13,7 +13,7 @@ import {
   type WritePart,
   withValues,
 } from './creation.ts';
-import { recordSql } from './text.ts';
+import { ifReachable, recordSql } from './text.ts';
 import { type Created, recordKinds, type Settled, type Stored } from './writes.ts';
 
 /** The key of writes with lists of their own, which must share no statement. */
@@ -116,7 +116,8 @@ function readSql(resource: Resource): string {
   const line = `${tagSql(`${table}.number`)} || ' ' || ${recordSql(resource)}`;
   return `
     SELECT group_concat(CASE WHEN ${table}.id IS NULL THEN '' ELSE ${line} END, char(10)) AS lines
-    FROM json_each(?1) AS sent LEFT JOIN ${table} ON ${table}.id = sent.value`;
+    FROM json_each(?1) AS sent
+    LEFT JOIN ${table} ON ${table}.id = sent.value${ifReachable(resource)}`;
 }
 
 /** Throws if the line has another record: SQLite does not guarantee the order. */

@@ -20,7 +20,15 @@ export function recordText({ fields, owner }: Resource, id: number, row: Values)
 
 /** Returns the SQL condition that the owner with this `id` (SQL) exists; TRUE without owners. */
 export function ownerExistsSql({ owner }: Resource, id: string): string {
-  return owner ? `EXISTS (SELECT 1 FROM ${owner.resource.table} WHERE id = ${id})` : 'TRUE';
+  if (!owner) return 'TRUE';
+  const { table } = owner.resource;
+  return `EXISTS (SELECT 1 FROM ${table} WHERE ${table}.id = ${id}${ifReachable(owner.resource)})`;
+}
+
+/** Returns the SQL that follows a condition on rows of a resource: what they belong to exists. */
+export function ifReachable(resource: Resource): string {
+  const { owner, table } = resource;
+  return owner ? ` AND ${ownerExistsSql(resource, `${table}.${owner.column}`)}` : '';
 }
 
 /** A member of a record. */

@@ -9,7 +9,7 @@ import { CHANGE_COLUMNS, LAST_NUMBER, lastIdSql, tagSql } from '../storage/numbe
 import { NOW, namedRows, SET_TIMES } from '../storage/parameter.ts';
 import type { RowSet, WriteKind } from '../storage/writer.ts';
 import { satisfiesSql } from './condition.ts';
-import { ownerExistsSql, recordSql, recordText } from './text.ts';
+import { ifReachable, ownerExistsSql, recordSql, recordText } from './text.ts';
 
 /** A record as it is stored: its JSON text, and its entity tag without quotes. */
 export interface Stored {
@@ -174,8 +174,11 @@ function deletion(resource: Resource) {
 }
 
 /** Returns the SQL that tests whether the current row names this record and admits its tag. */
-export function isTarget({ table, owner }: Resource): string {
-  const isOwner = owner ? ` AND ${table}.${owner.column} = sent._owner` : '';
+export function isTarget(resource: Resource): string {
+  const { table, owner } = resource;
+  const isOwner = owner
+    ? ` AND ${table}.${owner.column} = sent._owner${ifReachable(resource)}`
+    : '';
   const isAdmitted = satisfiesSql('sent._condition', tagSql(`${table}.number`));
   return `${table}.id = sent._id${isOwner} AND ${isAdmitted}`;
 }

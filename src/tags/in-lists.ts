@@ -22,7 +22,8 @@ export const inLists: ListExtension = (resource) => {
 const TAGS_OF_NOTE = {
   tag_ids: `
       json((SELECT json_group_array(tag_id) FROM (
-        SELECT tag_id FROM note_tags WHERE note_id = notes.id ORDER BY tag_id)))`,
+        SELECT tag_id FROM note_tags WHERE note_id = notes.id AND ${isThere('tag_id')}
+        ORDER BY tag_id)))`,
   // A shared name is listed once, so that the list can be sent back.
   tags: `
       json((SELECT json_group_array(name) FROM (
@@ -90,10 +91,17 @@ function tagFilters(): Record<string, Filter> {
     untagged: {
       value: ({ untagged }) => (untagged === 'true' ? true : undefined),
       condition: (note) =>
-        `NOT EXISTS (SELECT 1 FROM note_tags AS each WHERE each.note_id = ${note})`,
-      countOthers: 'SELECT count(DISTINCT note_id) FROM note_tags',
+        `NOT EXISTS (SELECT 1 FROM note_tags AS each
+           WHERE each.note_id = ${note} AND ${isThere('each.tag_id')})`,
+      countOthers: `SELECT count(DISTINCT note_id) FROM note_tags WHERE ${isThere('tag_id')}`,
     },
   };
+}
+
+/** Returns the SQL condition that a tag on a note is not erased. */
+function isThere(tagId: string): string {
+  return `NOT EXISTS (
+    SELECT 1 FROM erased_records AS gone WHERE gone.type = 'tag' AND gone.id = ${tagId})`;
 }
 
 function hasTag(note: string, tag: string): string {
@@ -109,6 +117,6 @@ const onNote: Filter = {
   source: {
     table: 'note_tags',
     id: 'note_tags.tag_id',
-    where: (value) => `note_tags.note_id = ${value()}`,
+    where: (value) => `note_tags.note_id = ${value()} AND ${isThere('note_tags.tag_id')}`,
   },
 };

@@ -20,10 +20,10 @@ import { namedRows, SET_TIMES } from '../storage/parameter.ts';
 import type { WriteKind } from '../storage/writer.ts';
 import { readTags } from './bodies.ts';
 
-/** Returns the SQL of the id of a tag, given its id or name; NULL for a new name. */
+/** Returns the SQL of the id of a tag, given its id or name; NULL if there is none. */
 export function tagIdSql(tag: string): string {
-  const named = `SELECT min(id) FROM tags WHERE name = ${tag}`;
-  return `(SELECT CASE typeof(${tag}) WHEN 'text' THEN (${named}) ELSE ${tag} END)`;
+  const idBy = (column: string) => `(SELECT min(id) FROM tags WHERE ${column} = ${tag})`;
+  return `(SELECT CASE typeof(${tag}) WHEN 'text' THEN ${idBy('name')} ELSE ${idBy('id')} END)`;
 }
 
 const TAG_FIELDS = Object.keys(tags.fields);

@@ -84,12 +84,12 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
     /^note_blocks: the times of block 0 do not bound those of its records$/,
   ],
   'a comment without its note': [
-    'PRAGMA foreign_keys = OFF; DELETE FROM notes WHERE id = 7',
-    /^comments: record 7 has no parent in notes$/,
+    'UPDATE comments SET note_id = 9000 WHERE id = 7; DELETE FROM comment_blocks',
+    /^comments: record 7 has no note$/,
   ],
   'a link without its tag': [
-    'PRAGMA foreign_keys = OFF; DELETE FROM tags WHERE id = 2',
-    /^note_tags: a row has no parent in tags$/,
+    "DELETE FROM tags WHERE id = 2; DELETE FROM erased_records WHERE type = 'tag'",
+    /^note_tags: record 1 has no tag$/,
   ],
   'a number that was never assigned': [
     "UPDATE sqlite_sequence SET seq = 3_040 WHERE name = 'changes'",
@@ -134,13 +134,21 @@ const PLANTED: Record<string, readonly [sql: string, ...lines: RegExp[]]> = {
     /^it holds an unfinished import: run the import again$/,
   ],
   'a table that is gone': ['DROP TABLE tag_blocks', /no such table: .*tag_blocks/],
-  'a comment of no note in the trash': [
-    "INSERT INTO deleted_comments VALUES (90, 5, 1, NULL, NULL, 'a')",
-    /^deleted_comments: record 90 is of no deleted note$/,
+  'a name without its note': [
+    "PRAGMA foreign_keys = OFF; INSERT INTO note_names VALUES (9000, 'a', '')",
+    /^note_names: record 9000 has no note$/,
+  ],
+  'a note that is in the trash, too': [
+    'UPDATE deleted_notes SET id = 7 WHERE id = 3',
+    /^deleted_notes: note 7 is not deleted$/,
+  ],
+  'a wrong count of the trash': [
+    'UPDATE deleted_note_blocks SET count = 3',
+    /^deleted_note_blocks: block 0 counts 3 records, but there are 1000$/,
   ],
   'an earlier text of no note': [
     "INSERT INTO note_versions VALUES (1, 9000, 1, NULL, NULL, 'a', 'b')",
-    /^note_versions: record 1 is of no note$/,
+    /^note_versions: record 1 has no note$/,
   ],
   'several faults': [
     'DELETE FROM note_blocks WHERE block = 0; UPDATE tag_blocks SET count = 1',
@@ -174,8 +182,11 @@ test('check: finds damaged pages, one line each', async (t) => {
 
 test('check: reports the first 25 faults of a kind', async (t) => {
   const path = copyFilled(t);
-  const sql = 'PRAGMA foreign_keys = OFF; DELETE FROM notes; DELETE FROM note_tags';
-  await writeForeignFile(path, sql);
+  await writeForeignFile(
+    path,
+    `UPDATE comments SET note_id = 9000 + id; DELETE FROM comment_blocks;
+     INSERT INTO comment_blocks SELECT note_id, id >> 10, count(*) FROM comments GROUP BY note_id`,
+  );
   assert.equal((await checkFile(path)).length, 25);
   await writeForeignFile(path, 'UPDATE comment_blocks SET count = 9');
   assert.equal((await checkFile(path)).length, 50);

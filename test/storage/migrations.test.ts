@@ -41,7 +41,8 @@ test('migrations: an empty database gets STRICT tables, a version and comments',
   const names = [
     ...['schema', 'generation', 'answers', 'history'].map((name) => `notes_server_${name}`),
     ...['changes', 'note_names', 'note_tags', 'note_tag_blocks', 'note_words_position'],
-    ...['note_versions', 'deleted_notes', 'deleted_comments'],
+    ...['note_versions', 'deleted_notes', 'deleted_note_blocks'],
+    ...['erased_records', 'erased_versions'],
     ...RESOURCES.flatMap(({ table, blocks, numberBlocks = [] }) => [
       table,
       blocks,

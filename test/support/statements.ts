@@ -4,6 +4,7 @@ import { exportTexts } from '../../src/commands/export.ts';
 import { EMPTY_LOG } from '../../src/commands/import.ts';
 import { rewrite } from '../../src/edits/rewrites.ts';
 import type { Core } from '../../src/feature.ts';
+import { ERASE, IS_LEFT } from '../../src/history/erasure.ts';
 import { keepFor } from '../../src/history/feature.ts';
 import {
   type KeptInput,
@@ -13,8 +14,13 @@ import {
   TRASH,
   VERSIONS,
 } from '../../src/history/kept.ts';
-import { emptyTrash } from '../../src/history/retention.ts';
-import { ERASE_NOTE, ERASE_VERSIONS, ERASURES, RESTORE } from '../../src/history/writes.ts';
+import {
+  EMPTY_TRASH,
+  ERASE_NOTE,
+  ERASE_VERSIONS,
+  ERASURES,
+  RESTORE,
+} from '../../src/history/writes.ts';
 import { filterValues } from '../../src/lists/parts.ts';
 import { createFinder } from '../../src/names/named-notes.ts';
 import { isOneOf } from '../../src/records/condition.ts';
@@ -156,7 +162,7 @@ async function hearHistory(database: Database, hear: Hear): Promise<void> {
     await hear(`${kept.table}: read`, () => readKept(database, kept, 1, 1));
   }
   const write = createWriter(database);
-  for (const [name, kind] of Object.entries({ ERASE_NOTE, ERASE_VERSIONS, RESTORE }))
+  for (const [name, kind] of Object.entries({ ERASE_NOTE, ERASE_VERSIONS, RESTORE, ERASE }))
     await hear(`history: ${name}`, () => write(kind, 0, { rows: [[1, null]] }));
   for (const [name, kind] of Object.entries(ERASURES)) {
     await hear(`history: find ${name}`, () => database.read({ sql: kind.find, parameter: '[]' }));
@@ -164,7 +170,8 @@ async function hearHistory(database: Database, hear: Hear): Promise<void> {
   }
   await hear('history: latest versions', () => database.read({ sql: LATEST, parameter: '[1]' }));
   await hear('history: days', () => keepFor(7, database));
-  await hear('history: empty the trash', () => emptyTrash(coreOf(database)));
+  await hear('history: empty the trash', () => write(EMPTY_TRASH, 0, { rows: [[0]] }));
+  await hear('history: what is left to erase', () => database.read({ sql: IS_LEFT }));
 }
 
 async function hearTags(database: Database, hear: Hear): Promise<void> {

@@ -1,10 +1,14 @@
 // What changes and deletions of notes replace: triggers keep it.
 
-/** The SQL that follows that of the records, in the same form. */
+/** The SQL that follows that of the parts of notes, in the same form. */
 export const HISTORY = `
 CREATE TABLE notes_server_history (
   -- For how many days it is kept; with 0, nothing is.
-  days INTEGER NOT NULL
+  days INTEGER NOT NULL,
+  -- Notes in the trash at lower positions are erased.
+  first_position INTEGER NOT NULL DEFAULT 0,
+  -- The note that is being restored.
+  restored INTEGER
 ) STRICT;
 
 INSERT INTO notes_server_history (days) VALUES (30);
@@ -26,11 +30,18 @@ CREATE TABLE note_versions (
 -- With a number or a time in it, it would slow down each change of a note.
 CREATE INDEX versions_of_note ON note_versions (note_id);
 
+CREATE TABLE erased_versions (
+  -- The notes whose versions up to an id are erased; as erased_records.
+  note_id INTEGER PRIMARY KEY,
+  last_id INTEGER NOT NULL
+) STRICT;
+
 CREATE TRIGGER note_version_kept AFTER UPDATE OF title, body ON notes
     WHEN (new.title <> old.title OR new.body <> old.body)
     AND (SELECT new.updated_at BETWEEN replaced_at AND replaced_at + 600000
            AND new.updated_at > new.created_at
          FROM note_versions WHERE note_id = new.id
+           AND id > (SELECT ifnull(max(last_id), 0) FROM erased_versions WHERE note_id = new.id)
          ORDER BY id DESC LIMIT 1) IS NOT TRUE
     AND (SELECT days FROM notes_server_history) > 0 BEGIN
   -- Keeps the text before a series of changes. The time of a note that was created in the future
@@ -55,43 +66,47 @@ CREATE TABLE deleted_notes (
   body TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE deleted_comments (
-  -- As comments, with the columns in the same order.
-  id INTEGER NOT NULL,
-  note_id INTEGER NOT NULL,
-  number INTEGER NOT NULL,
-  created_at INTEGER,
-  updated_at INTEGER,
-  body TEXT NOT NULL,
-  PRIMARY KEY (id, note_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX comments_of_deleted_note ON deleted_comments (note_id);
+CREATE TABLE deleted_note_blocks (
+  -- How many notes in the trash have a position in each block.
+  block INTEGER PRIMARY KEY,
+  count INTEGER NOT NULL
+) STRICT;
 
 CREATE TRIGGER note_kept BEFORE DELETE ON notes
     WHEN (SELECT days FROM notes_server_history) > 0 BEGIN
-  -- Copies a note to the trash before all that belongs to it is deleted. If another program has
-  -- used an id in the trash again, the text there becomes a version.
-  INSERT INTO note_versions SELECT NULL, id, number, updated_at, deleted_at, title, body
-    FROM deleted_notes WHERE id = old.id;
-  INSERT OR REPLACE INTO deleted_notes
+  -- Copies a note to the trash before its name and its tags are deleted.
+  INSERT INTO deleted_notes
     SELECT NULL, NULL, (SELECT name FROM note_names WHERE note_id = old.id),
       (SELECT json_group_array(tag_id) FROM note_tags WHERE note_id = old.id), notes.*
     FROM notes WHERE id = old.id;
-  INSERT OR REPLACE INTO deleted_comments SELECT * FROM comments WHERE note_id = old.id;
 END;
 
-CREATE TRIGGER note_not_kept BEFORE DELETE ON notes
+CREATE TRIGGER note_not_kept AFTER DELETE ON notes
     WHEN (SELECT days FROM notes_server_history) = 0 BEGIN
-  -- Erases the earlier texts of a note, which were kept before the number of days was set to 0.
-  DELETE FROM note_versions WHERE note_id = old.id;
+  -- Erases a note when nothing is kept.
+  INSERT INTO erased_records (type, id) VALUES ('note', old.id);
+END;
+
+CREATE TRIGGER note_id_kept BEFORE INSERT ON notes BEGIN
+  -- Refuses an id of which comments or versions may still be here, unless the note is restored.
+  SELECT RAISE(ABORT, 'the id is that of a note in the trash') FROM deleted_notes
+    WHERE id = new.id AND id IS NOT (SELECT restored FROM notes_server_history);
+  SELECT RAISE(ABORT, 'the id is that of an erased note') FROM erased_records
+    WHERE type = 'note' AND id = new.id;
+END;
+
+CREATE TRIGGER deleted_note_here AFTER INSERT ON deleted_notes BEGIN
+  -- Counts a note in the trash.
+  INSERT INTO deleted_note_blocks (block, count) VALUES (new.position >> 10, 1)
+    ON CONFLICT (block) DO UPDATE SET count = count + 1;
 END;
 
 CREATE TRIGGER deleted_note_gone AFTER DELETE ON deleted_notes BEGIN
-  -- Erases what belongs to a note in the trash; but a restored note keeps its versions.
-  DELETE FROM deleted_comments WHERE note_id = old.id;
-  DELETE FROM note_versions
-    WHERE note_id = old.id AND NOT EXISTS (SELECT 1 FROM notes WHERE id = old.id);
+  -- Uncounts a note in the trash, and erases it unless it was restored.
+  UPDATE deleted_note_blocks SET count = count - 1 WHERE block = old.position >> 10;
+  DELETE FROM deleted_note_blocks WHERE block = old.position >> 10 AND count = 0;
+  INSERT INTO erased_records (type, id)
+    SELECT 'note', old.id WHERE NOT EXISTS (SELECT 1 FROM notes WHERE id = old.id);
 END;
 
 CREATE TRIGGER deleted_note_timed AFTER UPDATE OF at ON changes

@@ -41,7 +41,7 @@ export async function storedSchema(read: Database['read'], known = SCHEMA_VERSIO
   });
   const names = new Set(found.map(({ name }) => String(name)));
   if (names.size === 0) return { version: 0, names, isUnfinished: false };
-  if (!names.has('notes_server_schema')) {
+  if (!names.has('notes_server_schema') || names.has(OLD_TABLE)) {
     const isOurs = [...names].some((name) => name.startsWith('notes_server_'));
     const advice = 'export it with that version, and import the export here';
     throw new DatabaseUnusable(
@@ -58,6 +58,9 @@ export async function storedSchema(read: Database['read'], known = SCHEMA_VERSIO
   // If `isUnfinished`, it holds a part of an import.
   return { version, names, isUnfinished: names.has(IMPORT_MARK) };
 }
+
+/** A table of development versions. */
+const OLD_TABLE = 'deleted_comments';
 
 function transactionOf(step: string, version: number): Statement[] {
   const insert = `INSERT INTO notes_server_schema (version) VALUES (${version})`;

@@ -2,6 +2,7 @@
 // Empty lines separate statements, and are nowhere else. SQLite keeps the comments within
 // statements, for `.schema`. The parameter ?1 is a new generation, as JSON.
 import { HISTORY } from './history.ts';
+import { NOTE_PARTS } from './note-parts.ts';
 
 const RECORDS = `
 CREATE TABLE notes_server_generation (
@@ -45,6 +46,15 @@ CREATE TRIGGER changes_trimmed AFTER INSERT ON changes WHEN new.number % 64 = 0 
   -- Forgets old changes; not at every change, because finding them takes time.
   DELETE FROM changes WHERE number <= new.number - 1000000;
 END;
+
+CREATE TABLE erased_records (
+  -- The records that are gone for good. No request finds what belonged to them, which stays where it
+  -- is until the service erases it in the background, and then the row here. Until then, their ids
+  -- cannot be used again.
+  type TEXT NOT NULL,
+  id INTEGER NOT NULL,
+  PRIMARY KEY (type, id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE notes (
   -- The notes.
@@ -150,7 +160,10 @@ CREATE TABLE tag_blocks (
   count INTEGER NOT NULL
 ) STRICT;
 
-CREATE TRIGGER tag_created AFTER INSERT ON tags BEGIN -- As note_created.
+CREATE TRIGGER tag_created AFTER INSERT ON tags BEGIN
+  -- As note_created; but an erased tag may still be on notes.
+  SELECT RAISE(ABORT, 'the id is that of an erased tag') FROM erased_records
+    WHERE type = 'tag' AND id = new.id;
   INSERT INTO tag_blocks (block, count) VALUES (new.id >> 10, 1)
     ON CONFLICT (block) DO UPDATE SET count = count + 1;
   INSERT OR REPLACE INTO changes (number, type, id, at)
@@ -166,16 +179,18 @@ CREATE TRIGGER tag_updated AFTER UPDATE ON tags BEGIN -- As note_updated.
     WHERE id = new.id AND new.number = old.number;
 END;
 
-CREATE TRIGGER tag_deleted AFTER DELETE ON tags BEGIN -- As note_deleted.
+CREATE TRIGGER tag_deleted AFTER DELETE ON tags BEGIN
+  -- As note_deleted. Nothing keeps a tag, so it is erased.
   UPDATE tag_blocks SET count = count - 1 WHERE block = old.id >> 10;
   DELETE FROM tag_blocks WHERE block = old.id >> 10 AND count = 0;
   INSERT INTO changes (type, id) VALUES ('tag.deleted', old.id);
+  INSERT INTO erased_records (type, id) VALUES ('tag', old.id);
 END;
 
 CREATE TABLE comments (
-  -- The comments on notes.
+  -- The comments on notes. Those of a note that is in the trash or erased stay here.
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  note_id INTEGER NOT NULL REFERENCES notes (id) ON DELETE CASCADE,
+  note_id INTEGER NOT NULL,
   number INTEGER NOT NULL DEFAULT 0,
   created_at INTEGER,
   updated_at INTEGER,
@@ -212,79 +227,22 @@ CREATE TRIGGER comment_updated AFTER UPDATE ON comments BEGIN -- As note_updated
     WHERE id = new.id AND new.number = old.number;
 END;
 
-CREATE TRIGGER comment_deleted AFTER DELETE ON comments BEGIN -- As note_deleted.
+CREATE TRIGGER comment_deleted AFTER DELETE ON comments BEGIN
+  -- As note_deleted; that of a note that is not there was logged with its note.
   UPDATE comment_blocks SET count = count - 1
     WHERE note_id = old.note_id AND block = old.id >> 10;
   DELETE FROM comment_blocks
     WHERE note_id = old.note_id AND block = old.id >> 10 AND count = 0;
-  INSERT INTO changes (type, id, other_id) VALUES ('comment.deleted', old.id, old.note_id);
-END;
-
-CREATE TABLE note_tags (
-  -- The tags on notes.
-  note_id INTEGER NOT NULL REFERENCES notes (id) ON DELETE CASCADE,
-  tag_id INTEGER NOT NULL REFERENCES tags (id) ON DELETE CASCADE,
-  PRIMARY KEY (note_id, tag_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX notes_of_tag ON note_tags (tag_id, note_id);
-
-CREATE TABLE note_tag_blocks (
-  -- How many notes of each tag have an id in each block.
-  tag_id INTEGER NOT NULL,
-  block INTEGER NOT NULL,
-  count INTEGER NOT NULL,
-  PRIMARY KEY (tag_id, block)
-) STRICT, WITHOUT ROWID;
-
-CREATE TRIGGER note_tagged AFTER INSERT ON note_tags BEGIN
-  -- Counts and logs a new tag on a note.
-  INSERT INTO note_tag_blocks (tag_id, block, count) VALUES (new.tag_id, new.note_id >> 10, 1)
-    ON CONFLICT (tag_id, block) DO UPDATE SET count = count + 1;
-  INSERT INTO changes (type, id, other_id) VALUES ('note.tagged', new.note_id, new.tag_id);
-END;
-
-CREATE TRIGGER note_untagged AFTER DELETE ON note_tags
-    WHEN EXISTS (SELECT 1 FROM tags WHERE id = old.tag_id) BEGIN
-  -- Uncounts a tag on a note, unless the tag was deleted. Logs it unless the note was deleted.
-  UPDATE note_tag_blocks SET count = count - 1
-    WHERE tag_id = old.tag_id AND block = old.note_id >> 10;
-  DELETE FROM note_tag_blocks
-    WHERE tag_id = old.tag_id AND block = old.note_id >> 10 AND count = 0;
   INSERT INTO changes (type, id, other_id)
-    SELECT 'note.untagged', id, old.tag_id FROM notes WHERE id = old.note_id;
+    SELECT 'comment.deleted', old.id, id FROM notes WHERE id = old.note_id;
 END;
 
-CREATE TRIGGER note_tags_deleted AFTER DELETE ON tags BEGIN
-  -- Uncounts all notes of a deleted tag at once, which takes less time than one by one.
-  DELETE FROM note_tag_blocks WHERE tag_id = old.id;
+CREATE TRIGGER comments_deleted BEFORE DELETE ON notes BEGIN
+  -- Logs that the comments on a note are deleted with it.
+  INSERT INTO changes (type, id, other_id)
+    SELECT 'comment.deleted', id, note_id FROM comments WHERE note_id = old.id ORDER BY id;
 END;
-
-CREATE TABLE note_names (
-  -- The names that clients have given to notes.
-  note_id INTEGER PRIMARY KEY REFERENCES notes (id) ON DELETE CASCADE,
-  name TEXT NOT NULL UNIQUE,
-  -- Identifies the write that gave the name, so that its other statements can leave it out.
-  claim TEXT NOT NULL DEFAULT ''
-) STRICT;
-
--- The search index. The service splits the texts into words.
-CREATE VIRTUAL TABLE note_words USING fts5(
-  title, body, content='', contentless_delete=1, tokenize='ascii'
-);
-
--- Merging more parts at a time makes indexing long texts cheaper.
-INSERT INTO note_words (note_words, rank) VALUES ('automerge', 8);
-
-CREATE TABLE note_words_position (
-  -- The number of the last change that the index contains.
-  number INTEGER NOT NULL,
-  -- While all notes are being indexed: the last one that the index contains.
-  id INTEGER
-) STRICT;
-
-INSERT INTO note_words_position (number) VALUES (0);
 `;
 
 /** The steps in order; step N brings a database from version N - 1 to version N. */
-export const STEPS: readonly string[] = [RECORDS + HISTORY];
+export const STEPS: readonly string[] = [RECORDS + NOTE_PARTS + HISTORY];

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
+import { ERASURE_TIMES } from '../../../src/history/erasure.ts';
 import { keepFor } from '../../../src/history/feature.ts';
 import { RETENTION_TIMES } from '../../../src/history/retention.ts';
 import { change, openOther, openPath, rows } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
-import { lookups, parseExposition } from '../../support/exposition.ts';
+import { setLimits } from '../../support/overload.ts';
 import { expected } from '../../support/records.ts';
 import { assertNoErrors, type Overrides, startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -99,59 +100,34 @@ test('trash: a note stays without its name if another note has it', async (t) =>
   assert.equal(await status('DELETE', '/notes/2'), 204);
 });
 
-test('trash: a note stays there while its id or that of a comment is in use', async (t) => {
-  const { service, json, idsIn } = await start(t);
-  for (const title of ['first', 'second']) await json('POST', '/notes', { title, body: 'b' });
-  for (const body of ['one', 'two']) await json('POST', '/notes/1/comments', { body });
-  await json('DELETE', '/notes/1');
-  const trash = await json('GET', '/trash/1');
-  const hits = async () => lookups(parseExposition((await json('GET', '/metrics')).body))[0];
-  const other = await openPath(service.file);
-  t.after(() => other.close());
-  for (const [table, insertion] of [
-    ['notes', "notes (id, title, body) VALUES (1, 'x', 'y')"],
-    ['comments', "comments (id, note_id, body) VALUES (2, 2, 'y')"],
-  ]) {
-    await change(other, `INSERT INTO ${insertion}`);
-    const notes = await idsIn('/notes');
-    const { status, body } = await json('POST', '/trash/1/restore');
-    assert.deepEqual([status, body.errors[0].field], [422, 'note_id'], table);
-    assert.deepEqual((await json('GET', '/trash/1')).body, trash.body);
-    assert.deepEqual(await idsIn('/notes'), notes);
-    await json('GET', '/notes/2');
-    const before = await hits();
-    await json('GET', '/notes/2');
-    assert.equal((await hits()) > before, !needsFile, 'memory goes on');
-    for (const sql of [
-      'UPDATE notes_server_history SET days = 0',
-      `DELETE FROM ${table} WHERE body = 'y'`,
-      'UPDATE notes_server_history SET days = 30',
-    ])
-      await change(other, sql);
-  }
-  assert.equal((await json('POST', '/trash/1/restore')).status, 200);
-  assert.deepEqual(await idsIn('/notes/1/comments'), [1, 2]);
-  assertNoErrors(service);
-});
-
-test('trash: a deletion replaces no text there, not even of an id used again', async (t) => {
+test('trash: another program cannot use the id of a note again before all of it is erased', async (t) => {
+  setLimits(t, ERASURE_TIMES, { everyMs: 3_600_000 });
   const { service, json, status, items } = await start(t);
-  for (const title of ['first', 'second']) await json('POST', '/notes', { title, body: 'b' });
+  for (const name of ['x', 'y']) await json('POST', '/tags', { name });
+  for (const title of ['first', 'second'])
+    await json('POST', '/notes', { title, body: 'b', tag_ids: [1, 2] });
   await json('POST', '/notes/1/comments', { body: 'one' });
   await json('DELETE', '/notes/1');
+  await json('DELETE', '/tags/1');
   const other = await openPath(service.file);
   t.after(() => other.close());
-  await change(other, "INSERT INTO notes (id, title, body) VALUES (1, 'again', 'b')");
-  await change(other, "INSERT INTO comments (id, note_id, body) VALUES (1, 2, 'two')");
-  for (const id of [1, 2]) assert.equal(await status('DELETE', `/notes/${id}`), 204);
-  const restored = await json('POST', '/trash/1/restore');
-  assert.equal(restored.body.title, 'again');
-  assert.deepEqual(await items('/notes/1/versions?fields=title'), [{ title: 'first' }]);
+  const noteAgain = "INSERT INTO notes (id, title, body) VALUES (1, 'again', 'b')";
+  const tagAgain = "INSERT INTO tags (id, name) VALUES (1, 'again')";
+  await assert.rejects(change(other, noteAgain), /the id is that of a note in the trash/);
+  await assert.rejects(change(other, tagAgain), /the id is that of an erased tag/);
+  assert.equal(await status('POST', '/trash/1/restore'), 200);
   assert.deepEqual(await items('/notes/1/comments?fields=body'), [{ body: 'one' }]);
-  assert.equal(await status('POST', '/trash/2/restore'), 422);
-  await json('DELETE', '/notes/1/comments/1');
-  assert.equal(await status('POST', '/trash/2/restore'), 200);
-  assert.deepEqual(await items('/notes/2/comments?fields=body'), [{ body: 'two' }]);
+  for (const path of ['/notes/1', '/trash/1']) await json('DELETE', path);
+  await assert.rejects(change(other, noteAgain), /the id is that of an erased note/);
+  await service.close();
+
+  setLimits(t, ERASURE_TIMES, { pauseFactor: 0 });
+  const again = await start(t, { db: service.file });
+  await until(async () => (await rows(other, 'SELECT 1 FROM erased_records')).length === 0);
+  for (const sql of [noteAgain, tagAgain]) await change(other, sql);
+  assert.deepEqual(await again.idsIn('/notes/1/comments'), []);
+  assert.deepEqual(await again.idsIn('/tags/1/notes'), []);
+  assert.deepEqual(await again.idsIn('/notes/2/tags'), [2]);
   assertNoErrors(service);
 });
 
@@ -223,21 +199,24 @@ test('trash: what is erased is gone, with its comments and versions', async (t) 
   assert.equal((await items('/notes/1/versions')).length, 1);
 });
 
-test('trash: what is deleted while the rest is erased stays there', async (t) => {
+test('trash: what is deleted while the rest is being erased stays there', async (t) => {
   const { service, json, status, idsIn } = await start(t);
   const lines = Array.from({ length: 500 }, (_, id) => `{"title":"${id}","body":"b"}`).join('\n');
   const headers = { 'content-type': 'application/x-ndjson' };
   await service.request('POST', '/notes', { body: lines, headers });
   const other = await openPath(service.file);
   t.after(() => other.close());
-  await change(other, 'DELETE FROM notes');
-  const erased = status('DELETE', '/trash');
-  await until(async () => (await json('GET', '/trash?fields=id')).body.total < 500);
-  // The latest deletion would be erased last.
-  assert.equal(await status('POST', '/trash/500/restore'), 200);
+  await change(other, 'DELETE FROM notes WHERE id < 500');
+  assert.equal(await status('DELETE', '/trash'), 204);
   assert.equal(await status('DELETE', '/notes/500'), 204);
-  assert.equal(await erased, 204);
   assert.deepEqual(await idsIn('/trash'), [500]);
+  assert.equal((await json('GET', '/trash')).body.total, 1);
+  for (const [method, path] of [
+    ['GET', '/trash/499'],
+    ['DELETE', '/trash/499'],
+    ['POST', '/trash/499/restore'],
+  ] as const)
+    assert.equal(await status(method, path), 404, method);
 });
 
 test('versions: an earlier text is listed, read and restored', async (t) => {

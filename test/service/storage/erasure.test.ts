@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { checkFile } from '../../../src/commands/check.ts';
+import { ERASURE_TIMES, IS_LEFT } from '../../../src/history/erasure.ts';
 import { PURGES } from '../../../src/search/purge.ts';
 import { guide, sectionOf } from '../../project/documents.ts';
 import { LAUNCHER } from '../../support/command.ts';
@@ -71,6 +72,13 @@ async function purge(t: TestContext, db: string): Promise<void> {
   await close();
 }
 
+/** Resolves when the background has erased all that belonged to erased records. */
+async function eraseRest({ file }: Service): Promise<void> {
+  const database = await openPath(file);
+  await until(async () => (await database.read({ sql: IS_LEFT }))[0]?.is_left === 0);
+  await database.close();
+}
+
 async function assertErased(t: TestContext, file: string): Promise<void> {
   assert.deepEqual(found(dirname(file), TEXTS), []);
   const copy = newFile(t);
@@ -92,9 +100,11 @@ test('erasure: words leave the index of a running service', async (t) => {
 
 for (const [what, erase] of Object.entries(WAYS)) {
   test(`erasure: no byte is left of ${what}`, { skip: needsFile }, async (t) => {
+    setLimits(t, ERASURE_TIMES, { everyMs: 1 });
     const service = await startService(t);
     await deleteTexts(service);
     await erase(service);
+    await eraseRest(service);
     await service.close();
     await assertErased(t, service.file);
   });
@@ -117,8 +127,10 @@ test('erasure: no byte is left with --history-days 0', { skip: needsFile }, asyn
   const first = await startService(t);
   await deleteTexts(first);
   await first.close();
+  setLimits(t, ERASURE_TIMES, { everyMs: 1 });
   const service = await startService(t, { db: first.file, historyDays: 0 });
   await until(async () => (await service.request('GET', '/trash')).json.total === 0);
+  await eraseRest(service);
   await service.close();
   await assertErased(t, service.file);
 });

@@ -1,0 +1,64 @@
+// What notes have beside their fields: tags, names, and the search index.
+
+/** The SQL that follows that of the records, in the same form. */
+export const NOTE_PARTS = `
+CREATE TABLE note_tags (
+  -- The tags on notes. Rows of an erased tag stay until the service erases them.
+  note_id INTEGER NOT NULL REFERENCES notes (id) ON DELETE CASCADE,
+  tag_id INTEGER NOT NULL,
+  PRIMARY KEY (note_id, tag_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX notes_of_tag ON note_tags (tag_id, note_id);
+
+CREATE TABLE note_tag_blocks (
+  -- How many notes of each tag have an id in each block.
+  tag_id INTEGER NOT NULL,
+  block INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY (tag_id, block)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER note_tagged AFTER INSERT ON note_tags BEGIN
+  -- Counts and logs a new tag on a note.
+  INSERT INTO note_tag_blocks (tag_id, block, count) VALUES (new.tag_id, new.note_id >> 10, 1)
+    ON CONFLICT (tag_id, block) DO UPDATE SET count = count + 1;
+  INSERT INTO changes (type, id, other_id) VALUES ('note.tagged', new.note_id, new.tag_id);
+END;
+
+CREATE TRIGGER note_untagged AFTER DELETE ON note_tags BEGIN
+  -- Uncounts a tag on a note. Logs it unless the note or the tag was deleted.
+  UPDATE note_tag_blocks SET count = count - 1
+    WHERE tag_id = old.tag_id AND block = old.note_id >> 10;
+  DELETE FROM note_tag_blocks
+    WHERE tag_id = old.tag_id AND block = old.note_id >> 10 AND count = 0;
+  INSERT INTO changes (type, id, other_id)
+    SELECT 'note.untagged', notes.id, tags.id FROM notes CROSS JOIN tags
+    WHERE notes.id = old.note_id AND tags.id = old.tag_id;
+END;
+
+CREATE TABLE note_names (
+  -- The names that clients have given to notes.
+  note_id INTEGER PRIMARY KEY REFERENCES notes (id) ON DELETE CASCADE,
+  name TEXT NOT NULL UNIQUE,
+  -- Identifies the write that gave the name, so that its other statements can leave it out.
+  claim TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+-- The search index. The service splits the texts into words.
+CREATE VIRTUAL TABLE note_words USING fts5(
+  title, body, content='', contentless_delete=1, tokenize='ascii'
+);
+
+-- Merging more parts at a time makes indexing long texts cheaper.
+INSERT INTO note_words (note_words, rank) VALUES ('automerge', 8);
+
+CREATE TABLE note_words_position (
+  -- The number of the last change that the index contains.
+  number INTEGER NOT NULL,
+  -- While all notes are being indexed: the last one that the index contains.
+  id INTEGER
+) STRICT;
+
+INSERT INTO note_words_position (number) VALUES (0);
+`;
