@@ -10,6 +10,7 @@ import type { Call } from '../http/route.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
 import { notes } from '../resources/notes.ts';
 import { readKey } from '../retries/feature.ts';
+import type { Write } from '../storage/writer.ts';
 import { rewrite } from './rewrites.ts';
 
 /** The members of bodies: an append has `text`, an edit the others. */
@@ -50,7 +51,8 @@ export function edits({ write }: Core) {
     if (oldText && REPETITIVE.test(oldText)) refuse('repetitive', call, 'old_text');
     const once = readKey(input, path);
     const condition = writeCondition(headers);
-    const note = await rewrite(write, parameters.note_id, condition, once, text, oldText);
+    const writeFor: Write = (kind, key, content) => write(kind, key, content, call);
+    const note = await rewrite(writeFor, parameters.note_id, condition, once, text, oldText);
     if (!note) throw notFound(notes.label, call.pathValues[0]);
     const { state, tag, known } = note;
     if (state === 'unmatched') throw preconditionFailed(tag, headers);

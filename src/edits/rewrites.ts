@@ -4,7 +4,7 @@ import { MAX_BODY_LENGTH } from '../contract/generated.js';
 import { type Condition, satisfiesSql } from '../records/condition.ts';
 import type { Given } from '../records/creation.ts';
 import { membersSql, ownMembers } from '../records/text.ts';
-import { readStatement, type Stored } from '../records/writes.ts';
+import { bytesSql, readStatement, type Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
 import { ANSWERS, FORGET_KEYS } from '../retries/feature.ts';
 import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';
@@ -67,6 +67,8 @@ const REWRITE: WriteKind<RowSet, Rewritten | 'refused' | undefined> = {
     if (typeof note !== 'object' || note.state !== 'changed') return [];
     return [[notes.table, Number(row?.[0]), { text: note.text, tag: note.tag }]];
   },
+  // It searches and measures texts, too.
+  rewrites: { bytes: bytesSql(notes), factor: 8 },
 };
 
 function statements() {

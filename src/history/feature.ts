@@ -64,7 +64,7 @@ function trashRoutes(core: Core, { basePath, served }: Records): Route[] {
 
   async function restore(input: AtNote): Promise<Reply> {
     const { note_id: id } = input.parameters;
-    const note = await core.write(RESTORE, 0, { rows: [[id]] });
+    const note = await core.write(RESTORE, 0, { rows: [[id]] }, input.call);
     if (!note) return refuse(input, LABEL);
     const location = ['location', `${basePath}${notes.path}/${id}`];
     return jsonReply(200, String(note.text), [...location, ...stateHeaders(String(note.tag))]);
@@ -124,7 +124,7 @@ function versionRoutes(core: Core, records: Records): Route[] {
   ];
 }
 
-function eraser({ write }: Core, kind: typeof ERASE_NOTE, label?: string) {
+function eraser({ write }: Core, kind: typeof ERASE_VERSIONS, label?: string) {
   return async (input: AtNote): Promise<Reply> => {
     const { parameters, headers } = input;
     const rows = [[parameters.note_id, writeCondition(headers)]];

@@ -1,10 +1,9 @@
 // The writes on what is kept of notes: they restore a note, and erase. No two share statements.
 import { satisfiesSql } from '../records/condition.ts';
 import { recordSql } from '../records/text.ts';
-import { readStatement } from '../records/writes.ts';
+import { bytesSql, bytesWithOwnedSql, readStatement } from '../records/writes.ts';
 import {
   deletedNotes,
-  FIRST_POSITION,
   MAX_VERSIONS,
   noteNames,
   noteTags,
@@ -56,10 +55,10 @@ function erasingOf(
 }
 
 /** Erases a note in the trash. */
-export const ERASE_NOTE = erasingOf(
-  TRASH,
-  (ids) => `DELETE FROM ${TRASH.table} WHERE id IN (${ids})`,
-);
+export const ERASE_NOTE = {
+  ...erasingOf(TRASH, (ids) => `DELETE FROM ${TRASH.table} WHERE id IN (${ids})`),
+  rewrites: { bytes: bytesSql(deletedNotes) },
+};
 
 /** Erases the versions of a note. */
 export const ERASE_VERSIONS = erasingOf(
@@ -116,13 +115,9 @@ export const ERASURES = {
 /** The note in the trash, if there is one. */
 const RESTORED = `FROM ${TRASH.table} WHERE ${TRASH.table}.id = ${ID} AND ${TRASH.isListed}`;
 
-/**
- * Takes a note out of the trash; what it owns has stayed where it is. Resolves with its text and
- * its tag. Memory has no text of it, but may know its name as that of another note.
- */
-export const RESTORE = kindOf(
+const RESTORING = kindOf(
   { text: `${recordSql(notes)} || ''`, tag: tagSql(`(${LAST_NUMBER} + 1)`) },
-  `FROM ${TRASH.table} AS notes WHERE id = ${ID} AND position >= ${FIRST_POSITION}`,
+  `FROM ${TRASH.table} AS notes WHERE id = ${ID} AND ${TRASH.isListed}`,
   {
     begin: `UPDATE ${SETTINGS} SET restored = ${ID}`,
     note: restoring(notes),
@@ -144,6 +139,15 @@ export const RESTORE = kindOf(
   },
   noteNames.table,
 );
+
+/**
+ * Takes a note out of the trash; what it owns has stayed where it is. Resolves with its text and
+ * its tag. Memory has no text of it, but may know its name as that of another note.
+ */
+export const RESTORE = {
+  ...RESTORING,
+  rewrites: { bytes: bytesWithOwnedSql(notes, TRASH.table) },
+};
 
 function restoring(resource: Resource): string {
   const columns = [...rowColumnsOf(resource), 'created_at', 'updated_at'].join(', ');

@@ -2,7 +2,7 @@
 import type { Writable } from 'node:stream';
 import { waitWithin } from '../bounded-wait.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
-import { unavailable } from './problem.ts';
+import { type Problem, unavailable } from './problem.ts';
 
 /** A number of bytes that responses share. Each gives back what it holds when it closes. */
 export class ByteBudget {
@@ -23,9 +23,15 @@ export class ByteBudget {
     return this.#held.get(response)?.bytes ?? 0;
   }
 
+  /** Returns service-unavailable if `bytes` more do not fit. */
+  refusal(bytes = 1): Problem | undefined {
+    return this.#usedBytes + bytes > this.#maxBytes ? unavailable(this.#refusal) : undefined;
+  }
+
   /** Throws service-unavailable if `bytes` more do not fit. */
   ensureRoom(bytes = 1): void {
-    if (this.#usedBytes + bytes > this.#maxBytes) throw unavailable(this.#refusal);
+    const refusal = this.refusal(bytes);
+    if (refusal) throw refusal;
   }
 
   /** Lets a response hold `bytes` in place of the earlier ones, even beyond the budget. */

@@ -197,7 +197,7 @@ export class Dispatcher {
     if (!large && body.length < DISPATCH_LIMITS.largeReplyCharacters) return reply;
     const { message, response } = exchange;
     const isRead = message.method === 'GET' || message.method === 'HEAD';
-    // A write is already done, and the size of its body has limited the reply.
+    // A write is already done; it was carried out only while there was room.
     if (isRead && this.#replies.heldBy(response) === 0) this.#replies.ensureRoom();
     const counted = large ?? [typeof body === 'string' ? Buffer.from(body) : body];
     this.#replies.hold(response, lengthOf(counted));

@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Arrival } from './connections.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
-import { ClientGone } from './problem.ts';
+import { ClientGone, type Problem } from './problem.ts';
 import type { Reply, WrittenIds } from './reply.ts';
 import type { Admission, BodyFormat, Call, ClientKey, Route } from './route.ts';
 
@@ -78,6 +78,10 @@ export class Exchange implements Call {
   ensureSendable(): void {
     if (this.response.destroyed) throw new ClientGone();
     if (this.#replies.heldBy(this.response) === 0) this.#replies.ensureRoom();
+  }
+
+  refusalFor(bytes: number): Problem | undefined {
+    return bytes < DISPATCH_LIMITS.largeReplyCharacters ? undefined : this.#replies.refusal();
   }
 
   reserveLarge(): Promise<void> {

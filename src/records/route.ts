@@ -83,7 +83,7 @@ export class Records {
     const charge = Math.floor(lines / LINES_PER_REQUEST);
     if (charge > 0) await call.charge(charge);
     const records = bodies.map((each) => valuesOf(resource, each));
-    const created = await table.create(records, owner, given);
+    const created = await table.create(records, owner, given, call);
     if (!created) throw this.#ownerNotFound(call);
     const { id, tag, texts, headers = [], refusal } = created;
     if (refusal) throw refusal;
@@ -129,7 +129,7 @@ export class Records {
     const isEmpty = given.length === 0 && values.every((value) => value === null);
     const record: (Stored & Settled) | undefined = isEmpty
       ? await table.read(id, owner)
-      : await table.change(id, values, owner, condition, given);
+      : await table.change(id, values, owner, condition, given, input.call);
     if (!record || (isEmpty && !satisfies(condition, record.tag)))
       return this.#refuse(input, condition);
     if (record.refusal) throw record.refusal;

@@ -56,14 +56,17 @@ export class Table {
     records: readonly Values[],
     owner = 0,
     given: GivenParts = [],
+    recipient?: Parameters<Write>[3],
   ): Promise<Created | undefined> {
     const kind = this.#creations[given.length - 1];
-    if (!kind)
-      return this.#write(this.#kinds.creation, undefined, { rows: rowsOf(records, owner) });
+    if (!kind) {
+      const { creation } = this.#kinds;
+      return this.#write(creation, undefined, { rows: rowsOf(records, owner) }, recipient);
+    }
     const all: Partial<Given> = Object.assign({ fingerprint: '' }, ...given);
     const { key, extra, isAlone = extra !== undefined } = all;
     const rows = withValues(rowsOf(records, owner, all), this.parts, given);
-    return this.#write(kind, isAlone ? ALONE : key, { rows, extra, given });
+    return this.#write(kind, isAlone ? ALONE : key, { rows, extra, given }, recipient);
   }
 
   read(id: number, owner = 0): Stored | undefined | Promise<Stored | undefined> {
@@ -97,12 +100,14 @@ export class Table {
     owner = 0,
     condition: Condition = null,
     given: GivenParts = [],
+    recipient?: Parameters<Write>[3],
   ): Promise<(Stored & Settled) | undefined> {
     const rows = [[owner, id, condition, ...values]];
     const kind = this.parts[given.length - 1]?.change;
-    if (kind) return this.#write(kind, ALONE, { rows, extra: given.at(-1)?.extra, given });
+    if (kind)
+      return this.#write(kind, ALONE, { rows, extra: given.at(-1)?.extra, given }, recipient);
     const { patch, replacement } = this.#kinds;
-    return this.#write(values.includes(null) ? patch : replacement, id, { rows });
+    return this.#write(values.includes(null) ? patch : replacement, id, { rows }, recipient);
   }
 
   /** Deletes a record and all it owns; false if none satisfies the condition. */

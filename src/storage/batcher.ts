@@ -32,9 +32,14 @@ export interface BatchMeter {
 interface BatcherOptions<Item, Outcome> {
   /** Unless it rejects with {@link DatabaseUncertain}, a failed batch must have had no effect. */
   readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
-  /** Awaited before a batch is formed. Must not reject. */
-  readonly ready?: (() => Promise<void>) | undefined;
+  /** Awaited before a batch is formed of what waits. Must not reject. */
+  readonly ready?: ((waiting: () => readonly Item[]) => Promise<void> | undefined) | undefined;
+  /** Returns why an item that a batch has room for must not run; undefined if it may. */
+  readonly refusalFor?: (item: Item) => unknown;
+  /** What an item takes in the queue. */
   readonly size?: (item: Item) => number;
+  /** What it takes in a batch, which may be known better after `ready`. Default: its size. */
+  readonly cost?: (item: Item) => number;
   /** Default: 1, which preserves the order of the items. */
   readonly concurrency?: number;
   readonly limits?: typeof BATCH_LIMITS;
@@ -91,9 +96,12 @@ export class Batcher<Item, Outcome> {
     // Calls of one synchronous run, such as the requests that arrived together, share a batch.
     await undefined;
     const { run, ready, meter } = this.#options;
+    const waiting = () => this.#queue.map(({ item }) => item);
     while (this.#queue.length > 0) {
-      if (ready) await ready();
+      const preparing = ready?.(waiting);
+      if (preparing) await preparing;
       const batch = this.#nextBatch();
+      if (batch.length === 0) continue;
       try {
         const started = performance.now();
         const outcomes = await run(batch.map(({ item }) => item));
@@ -131,15 +139,26 @@ export class Batcher<Item, Outcome> {
     const maxItems = this.#queue[0]?.isRetry ? 1 : batchItems;
     const batch: Waiting<Item, Outcome>[] = [];
     const overtaken: Waiting<Item, Outcome>[] = [];
-    let size = 0;
+    const { cost, refusalFor } = this.#options;
+    let [seen, total] = [0, 0];
     for (const each of this.#queue) {
       if (batch.length === maxItems) break;
-      const fits = batch.length === 0 || size + each.itemSize <= batchSize;
-      (fits ? batch : overtaken).push(each);
-      if (fits) size += each.itemSize;
+      seen += 1;
+      const itemCost = cost?.(each.item) ?? each.itemSize;
+      if (batch.length > 0 && total + itemCost > batchSize) {
+        overtaken.push(each);
+        continue;
+      }
+      this.#queuedSize -= each.itemSize;
+      const refusal = refusalFor?.(each.item);
+      if (refusal !== undefined) {
+        each.reject(refusal);
+        continue;
+      }
+      total += itemCost;
+      batch.push(each);
     }
-    this.#queue.splice(0, batch.length + overtaken.length, ...overtaken);
-    this.#queuedSize -= size;
+    this.#queue.splice(0, seen, ...overtaken);
     this.#refuseLate();
     return batch;
   }

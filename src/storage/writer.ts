@@ -3,6 +3,14 @@
 import type { FieldValue } from '../resources/resource.ts';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from './batcher.ts';
 import type { Database, Row, Statement } from './database.ts';
+import {
+  costOf,
+  measure,
+  type Recipient,
+  type Rewrite,
+  type Rewriting,
+  refusalFor,
+} from './rewrites.ts';
 
 /** A row as a statement unpacks it; null stands for a value that is not given. */
 export type Values = readonly (FieldValue | null)[];
@@ -54,16 +62,21 @@ export interface WriteKind<Content extends RowSet, Outcome> {
   readonly outcomes: (writes: readonly Content[], rows: RowsByStatement) => Outcome[];
   /** What memory must forget or replace; [] if perhaps nothing changed. */
   readonly changes: (write: Content, outcome: Outcome) => readonly Change[];
+  readonly rewrites?: Rewriting;
 }
 
-/** Submits a write; resolves once it is durable. Those with the same key share no statement. */
+/**
+ * Submits a write; resolves once it is durable. Those with the same key share no statement. Rejects
+ * with the refusal of the recipient, before anything is written.
+ */
 export type Write = <Content extends RowSet, Outcome>(
   kind: WriteKind<Content, Outcome>,
   key: number | string | undefined,
   write: Content,
+  recipient?: Recipient,
 ) => Promise<Outcome>;
 
-interface Item {
+interface Item extends Rewrite {
   readonly kind: WriteKind<RowSet, unknown>;
   readonly key: number | string | undefined;
   readonly write: RowSet;
@@ -79,8 +92,6 @@ export interface Run {
 /** The cost of a row, and of statements that no other write shares, in characters. */
 const ROW_SIZE = 256;
 const UNSHARED_SIZE = 8_192;
-/** The largest write leaves room in its batch, so that small ones need not wait. */
-const MAX_SIZE = 0.75 * BATCH_LIMITS.batchSize;
 
 /** Observes the transactions of a writer. */
 export interface CommitObserver {
@@ -131,18 +142,28 @@ export function createWriter(
     }
   }
 
-  const ready = database.writable;
-  const batcher = new Batcher<Item, unknown>({ run: commit, ready, meter, size: sizeOf });
-  return (kind, key, write) =>
-    batcher.submit({ kind, key, write } as unknown as Item) as Promise<never>;
+  function ready(waiting: () => readonly Item[]): Promise<void> | undefined {
+    const measuring = measure(database, waiting());
+    return measuring ? measuring.then(() => database.writable?.()) : database.writable?.();
+  }
+
+  const batcher = new Batcher<Item, unknown>({
+    ...{ run: commit, ready, meter, size: (item) => item.size, cost: costOf, refusalFor },
+    // Those of a whole batch: whether they wait long depends on what the others rewrite.
+    limits: { ...BATCH_LIMITS, guaranteedItems: BATCH_LIMITS.batchItems },
+  });
+  return (kind, key, write, recipient) => {
+    const item: unknown = { kind, key, write, recipient, size: sizeOf(write) };
+    return batcher.submit(item as Item) as Promise<never>;
+  };
 }
 
-function sizeOf({ write: { rows, extra } }: Item): number {
+function sizeOf({ rows, extra }: RowSet): number {
   let size = rows.length * ROW_SIZE;
   if (extra) size += UNSHARED_SIZE + extra.flat().length * ROW_SIZE;
   for (const row of rows)
     for (const value of row) if (typeof value === 'string') size += value.length;
-  return Math.min(size, MAX_SIZE);
+  return size;
 }
 
 function inRuns(items: readonly Item[]): Run[] {

@@ -1,7 +1,8 @@
 // Notes that are written with their tags, which a request gives by id or by name.
 import type { JointWrite, WritePart } from '../records/creation.ts';
-import { FIRST_FIELD, recordSql } from '../records/text.ts';
+import { FIRST_FIELD, ID_COLUMN, recordSql } from '../records/text.ts';
 import {
+  bytesSql,
   changedRows,
   insertSql,
   isTarget,
@@ -94,8 +95,9 @@ function taggedChange(): WriteKind<JointWrite, (Stored & Settled) | undefined> {
       const isTagged = row.slice(FIRST_FIELD).every((value) => value === null);
       if (!changed || changed.refusal || isTagged) return [];
       const { text, tag } = changed;
-      return [['notes', Number(row[1]), { text, tag }]];
+      return [['notes', Number(row[ID_COLUMN]), { text, tag }]];
     },
+    rewrites: { idColumn: ID_COLUMN, bytes: bytesSql(notes), factor: 2 },
   };
 }
 

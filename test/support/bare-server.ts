@@ -33,6 +33,7 @@ export const EMPTY_CALL: Call = {
   key: undefined,
   charge: () => Promise.resolve(),
   clientId: () => '',
+  refusalFor: () => undefined,
   ensureSendable: () => {},
   reserveLarge: () => Promise.resolve(),
   signal: () => new AbortController().signal,

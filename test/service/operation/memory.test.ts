@@ -111,7 +111,11 @@ test('memory: shows changes by other programs at once', { skip: needsFile }, asy
   for (const [sql, shown] of [
     [`UPDATE notes SET body = 'changed' WHERE id = 1`, ['changed', 'second']],
     ['DELETE FROM notes WHERE id = 1', ['second']],
-    [`INSERT INTO notes (id, title, body) VALUES (1, 'new', 'new')`, ['new', 'second']],
+    [
+      `DELETE FROM deleted_notes; DELETE FROM erased_records;
+       INSERT INTO notes (id, title, body) VALUES (1, 'new', 'new')`,
+      ['new', 'second'],
+    ],
   ] as const) {
     await readAll(service);
     const { etag } = (await service.request('GET', '/notes')).headers;
