@@ -104,6 +104,10 @@ export function tableOf(
     /** What is missing in `input` stays as it is. */
     change: (id: number, input: Input, owner?: number, condition?: Condition) =>
       table.change(id, partial(input), owner, condition),
+    createFor: (recipient: Parameters<Write>[3], input: Input) =>
+      table.create([complete(input)], 0, [], recipient),
+    changeFor: (recipient: Parameters<Write>[3], id: number, input: Input) =>
+      table.change(id, partial(input), 0, null, [], recipient),
     changeTagged: (
       id: number,
       input: Input,
