@@ -18,7 +18,7 @@ import type { Bases } from './http/paths.ts';
 import { type Problem, unavailable } from './http/problem.ts';
 import type { Route } from './http/route.ts';
 import { HttpServer } from './http/server.ts';
-import { lists } from './lists/feature.ts';
+import { createSlowReads, lists } from './lists/feature.ts';
 import { requestLog } from './log/feature.ts';
 import type { Log } from './log/log.ts';
 import { memory } from './memory/feature.ts';
@@ -173,6 +173,7 @@ function addFeatures(
     meters,
   };
   const edited = edits(core);
+  const slow = createSlowReads(core);
   features.push(
     // In this order they close, and settle a write: with the key first, a replay wins.
     health(core),
@@ -183,10 +184,10 @@ function addFeatures(
     names(core, (...args) => recorded.handlersOf(...args), edited),
     times(),
     texts(),
-    history(core, (...args) => recorded.handlersOf(...args)),
+    history(core, (...args) => recorded.handlersOf(...args), slow),
     changes(core),
   );
-  features.push(lists(core, features));
+  features.push(lists(core, features, slow));
   const recorded = records(core, features);
   features.push(recorded);
   observers.push(...features.flatMap(({ commits = [] }) => commits));

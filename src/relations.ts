@@ -119,47 +119,53 @@ export function columnsOf(relation: Relation): readonly string[] {
   return [...keysOf(relation), ...columns, ...Object.keys(relation.fields)];
 }
 
-/** Returns the resources whose records the rows of a table belong to, and the columns of their ids. */
+/** Returns the resources to whose records the rows of a table belong, with the columns of ids. */
 export function ownersOf(relation: Relation): readonly Reference[] {
   if ('references' in relation) return relation.references;
   return relation.owner ? [relation.owner] : [];
 }
 
+/** Returns the SQL condition that there is such a row. */
+const exists = (table: string, condition: string) =>
+  `EXISTS (SELECT 1 FROM ${table} AS each WHERE ${condition})`;
+
 /** Returns the SQL condition that neither a row nor a record that it belongs to is erased. */
 export function isKeptSql(relation: Relation): string {
   const conditions = 'isShown' in relation ? [relation.isShown] : [];
   for (const { resource, column } of ownersOf(relation)) {
-    const id = `${relation.table}.${column}`;
-    conditions.push(`NOT EXISTS (
-      SELECT 1 FROM erased_records AS gone WHERE type = '${typeOf(resource)}' AND gone.id = ${id})`);
+    const isOwner = `each.id = ${relation.table}.${column}`;
+    conditions.push(`NOT ${isErasedSql(resource, isOwner)}`);
     if (resource === notes)
-      conditions.push(`NOT EXISTS (
-        SELECT 1 FROM deleted_notes AS gone WHERE gone.id = ${id} AND position < ${FIRST_POSITION})`);
+      conditions.push(
+        `NOT ${exists('deleted_notes', `${isOwner} AND position < ${FIRST_POSITION}`)}`,
+      );
   }
   return conditions.join(' AND ') || 'TRUE';
+}
+
+function isErasedSql(resource: Resource, isOwner: string): string {
+  return exists('erased_records', `each.type = '${typeOf(resource)}' AND ${isOwner}`);
 }
 
 /** Returns the queries of faults for rows whose record is neither there nor kept nor erased. */
 export function orphansQueries(relation: Relation): string[] {
   const { table } = relation;
-  if (table === deletedNotes.table)
-    return [
-      `
-      SELECT format('${table}: note %d is not deleted', id) FROM ${table}
-      WHERE id IN (SELECT id FROM ${notes.table})`,
-    ];
   const [key] = keysOf(relation);
+  if (table === deletedNotes.table) {
+    const isHere = exists(notes.table, `each.id = ${table}.id`);
+    return [`SELECT format('${table}: note %d is not deleted', id) FROM ${table} WHERE ${isHere}`];
+  }
   return ownersOf(relation).map(({ resource, column }) => {
+    const isOwner = `each.id = ${table}.${column}`;
+    // Tags and names leave a note that goes to the trash.
+    const canBeDeleted = resource === notes && !('references' in relation);
     const homes = [
-      `SELECT id FROM ${resource.table}`,
-      `SELECT id FROM erased_records WHERE type = '${typeOf(resource)}'`,
-      // Tags and names leave a note that goes to the trash.
-      ...(resource === notes && !('references' in relation)
-        ? [`SELECT id FROM ${deletedNotes.table}`]
-        : []),
+      exists(resource.table, isOwner),
+      isErasedSql(resource, isOwner),
+      ...(canBeDeleted ? [exists(deletedNotes.table, isOwner)] : []),
     ];
     return `
       SELECT format('${table}: record %d has no ${typeOf(resource)}', ${key}) FROM ${table}
-      WHERE ${column} NOT IN (${homes.join(' UNION ALL ')})`;
+      WHERE NOT (${homes.join(' OR ')})`;
   });
 }

@@ -20,7 +20,7 @@ export async function backup(db: string, target: string, show: ShowText): Promis
   return `backed up ${db} to ${target}`;
 }
 
-/** Overwrites what is erased, and the words of it, which indexes keep until they merge their parts. */
+/** Overwrites what is erased, and its words, which indexes keep until they merge their parts. */
 async function purge(path: string): Promise<void> {
   await using copy = await openShared(path);
   const pragmas = ['journal_mode = OFF', 'synchronous = OFF', 'secure_delete = ON'];

@@ -27,8 +27,8 @@ export interface RecordLine {
 type LineValue = Readonly<Record<string, unknown>>;
 
 /**
- * Version 2 had no names, and version 3 neither earlier texts nor a trash. In version 4, comments on
- * notes in the trash had a table of their own.
+ * Version 2 had no names, and version 3 neither earlier texts nor a trash. In version 4, the
+ * comments on notes in the trash had a table of their own.
  */
 const OLDEST_VERSION = 2;
 const VERSION = 5;
@@ -93,7 +93,7 @@ export function isEnd({ type }: LineValue, found: NumbersByTable, { counts }: He
 /** Returns what a line holds. Throws if the service could not have stored it. */
 export function readRecord(value: LineValue): RecordLine {
   const read = READERS.get(value.type);
-  if (!read) throw new Error(`its type must be ${[...READERS.keys()].join(', ')} or end`);
+  if (!read) throw new Error(`its type must be ${RELATIONS.map(typeOf).join(', ')} or end`);
   return read(value);
 }
 

@@ -12,7 +12,8 @@ import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Database } from '../storage/database.ts';
 import { startErasure } from './erasure.ts';
-import { type KeptInput, LATEST, listKept, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
+import { LATEST, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
+import { type KeptInput, listKept, type SlowQueue } from './kept-pages.ts';
 import { startRetention } from './retention.ts';
 import { EMPTY_TRASH, ERASE_NOTE, ERASE_VERSIONS, RESTORE } from './writes.ts';
 
@@ -23,16 +24,17 @@ const NOTE = '/notes/{note_id}';
 const DELETED = '/trash/{note_id}';
 const LABEL = 'Deleted note';
 
-/** The trash and the versions, which are kept for some days. */
+/** The trash and the versions, which are kept for some days; `slow` queues reads of deep pages. */
 export function history(
   core: Core,
   handlersOf: (resource: Resource, bases: Bases) => Records,
+  slow: SlowQueue = { run: (read) => read() },
 ): Feature {
   const works = [startErasure(core), startRetention(core)];
   return {
     routes(bases) {
       const records = handlersOf(notes, bases);
-      return [...trashRoutes(core, records), ...versionRoutes(core, records)];
+      return [...trashRoutes(core, records, slow), ...versionRoutes(core, records, slow)];
     },
     close: async () => void (await Promise.all(works.map((end) => end()))),
   };
@@ -51,11 +53,11 @@ export async function keepFor(days: number, database: Database): Promise<void> {
   }
 }
 
-function trashRoutes(core: Core, { basePath, served }: Records): Route[] {
+function trashRoutes(core: Core, { basePath, served }: Records, slow: SlowQueue): Route[] {
   const { bases, answerRead = answerInJson } = served;
 
   const list = async (input: KeptInput): Promise<Reply> =>
-    (await listKept(core.database, TRASH, input, `${bases.baseUrl}/trash`)).reply;
+    (await listKept(core.database, slow, TRASH, input, `${bases.baseUrl}/trash`)).reply;
 
   async function read(input: AtNote): Promise<Reply> {
     const note = await readKept(core.database, TRASH, input.parameters.note_id);
@@ -84,14 +86,14 @@ function trashRoutes(core: Core, { basePath, served }: Records): Route[] {
   ];
 }
 
-function versionRoutes(core: Core, records: Records): Route[] {
+function versionRoutes(core: Core, records: Records, slow: SlowQueue): Route[] {
   const { database } = core;
   const { table, bases, answerRead = answerInJson } = records.served;
 
   async function list(input: KeptInput): Promise<Reply> {
     const { note_id = 0 } = input.parameters;
     const url = `${bases.baseUrl}/notes/${note_id}/versions`;
-    const { reply, total } = await listKept(database, VERSIONS, input, url);
+    const { reply, total } = await listKept(database, slow, VERSIONS, input, url);
     if (total === 0 && !(await table.read(note_id))) return refuse(input);
     return reply;
   }

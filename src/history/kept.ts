@@ -1,12 +1,10 @@
 // What is kept of notes, as answers show it: notes in the trash, and the versions of a note.
-import type { Input } from '../contract/endpoint.ts';
-import { jsonReply, type Reply } from '../http/reply.ts';
-import { linkHeader } from '../lists/query.ts';
+import { BLOCK_BITS } from '../list-extension.ts';
 import { membersSql, ownMembers } from '../records/text.ts';
 import type { Stored } from '../records/writes.ts';
-import { deletedNotes, IS_VERSION_KEPT, MAX_VERSIONS } from '../relations.ts';
+import { deletedNotes, FIRST_POSITION, IS_VERSION_KEPT, MAX_VERSIONS } from '../relations.ts';
 import { notes } from '../resources/notes.ts';
-import { MAX_PAGE_BYTES, readReserving, type Source } from '../storage/database.ts';
+import type { Source } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
 import { timeSql } from '../time.ts';
 
@@ -19,6 +17,11 @@ export const TRASH = {
   /** The condition of the rows of a list, and the column of which the greatest comes first. */
   isListed: deletedNotes.isShown,
   order: 'position',
+  /** What a page follows or precedes. */
+  key: 'position',
+  total: `
+    SELECT coalesce(sum(count), 0) FROM ${deletedNotes.blocks}
+    WHERE block >= ${FIRST_POSITION} >> ${BLOCK_BITS}`,
   /** The condition of a single row. */
   isWanted: 'id = ?1 ->> 0',
   /** What identifies the state, by number: when it is erased depends on the days, too. */
@@ -30,15 +33,20 @@ export const TRASH = {
   ],
 };
 
-type KeptList = typeof TRASH;
+/** A list of what is kept. */
+export type KeptList = typeof TRASH;
+
+const ARE_LISTED = `id IN (
+  SELECT id FROM note_versions WHERE note_id = (SELECT id FROM ${notes.table} WHERE id = ?1 ->> 0)
+    AND ${IS_VERSION_KEPT} ORDER BY id DESC LIMIT ${MAX_VERSIONS})`;
 
 /** The versions of a note, unless it is in the trash. */
 export const VERSIONS: KeptList = {
   table: 'note_versions',
-  isListed: `id IN (
-    SELECT id FROM note_versions WHERE note_id = (SELECT id FROM ${notes.table} WHERE id = ?1 ->> 0)
-      AND ${IS_VERSION_KEPT} ORDER BY id DESC LIMIT ${MAX_VERSIONS})`,
+  isListed: ARE_LISTED,
   order: 'id',
+  key: 'version',
+  total: `SELECT count(*) FROM note_versions WHERE ${ARE_LISTED}`,
   isWanted: 'version = ?1 ->> 1',
   number: 'version',
   members: [
@@ -65,41 +73,4 @@ export async function readKept(
     FROM ${table} WHERE ${isListed} AND ${isWanted}`;
   const [row] = await read({ sql, parameter: JSON.stringify(key) });
   return row && { text: String(row.text), tag: String(row.tag) };
-}
-
-/** A request for a list. */
-export type KeptInput = Input<
-  { note_id?: number; limit: number; offset: number; fields?: readonly string[] },
-  unknown
->;
-
-/** Resolves with a page of the list at `url`, and the number of all its rows. */
-export async function listKept(
-  { read }: Source,
-  { table, isListed, order, members }: KeptList,
-  { parameters, call }: KeptInput,
-  url: string,
-): Promise<{ reply: Reply; total: number }> {
-  const { note_id = 0, limit, offset, fields = [] } = parameters;
-  const chosen = members.filter(({ name }) => !fields[0] || fields.includes(name));
-  const page = `
-    SELECT ${order} AS place, json_object(${membersSql(chosen)}) AS item FROM ${table}
-    WHERE ${isListed} ORDER BY ${order} DESC LIMIT ?1 ->> 1 OFFSET ?1 ->> 2`;
-  const statement = {
-    sql: `SELECT (SELECT count(*) FROM ${table} WHERE ${isListed}) AS total,
-      (SELECT group_concat(item, ',' ORDER BY place DESC) FROM (${page})) AS items`,
-    parameter: JSON.stringify([note_id, limit, offset]),
-    // Skipping many rows may take long.
-    isSlow: offset >= 2_048,
-  };
-  const [row] = await readReserving(
-    (isLarge) => read({ ...statement, ...(!isLarge && { maxBytes: MAX_PAGE_BYTES }) }),
-    () => call.reserveLarge(),
-  );
-  const total = Number(row?.total);
-  const frame = `"limit":${limit},"offset":${offset},"total":${total}`;
-  const sent = new URLSearchParams(call.query);
-  const links = linkHeader(url, { orders: {} }, parameters, sent, { total });
-  const headers = ['cache-control', 'no-store', ...links];
-  return { reply: jsonReply(200, `{"items":[${row?.items ?? ''}],${frame}}`, headers), total };
 }

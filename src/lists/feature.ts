@@ -13,14 +13,18 @@ import { SlowReads } from './slow-reads.ts';
 /** A shared instance: stack traces are too expensive for an overloaded service. */
 const TOO_SLOW = unavailable('The list takes too long to find. Ask for less, or try again later.');
 
+/** Returns the queue of slow reads. All lists share it, so that they have one limit. */
+export function createSlowReads({ database, meters }: Core): SlowReads {
+  return new SlowReads(meters?.page, database.patienceMs);
+}
+
 /** The lists, with what other features add to them. */
 export function lists(
   { database, memory, meters }: Core,
   features: readonly Feature[],
+  slow: SlowReads,
 ): RecordFeature {
   const extensions = features.flatMap(({ inLists = [] }) => inLists);
-  // All lists share it, so that slow reads have one limit.
-  const slow = new SlowReads(meters?.page, database.patienceMs);
   const all = RESOURCES.map((resource) => {
     const parts = partsOf(resource, extensions);
     return new Pages(parts, database, memory, meters?.page, slow);

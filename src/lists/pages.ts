@@ -2,11 +2,12 @@
 import { LRUCache } from 'lru-cache';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from '../storage/batcher.ts';
 import {
+  bytesOf,
   type Database,
   MAX_PAGE_BYTES,
   type Row,
+  readLargeRows,
   readReserving,
-  type Statement,
 } from '../storage/database.ts';
 import { type Memory, NO_MEMORY } from '../storage/writer.ts';
 import type { ListParts } from './parts.ts';
@@ -153,7 +154,7 @@ export class Pages {
     };
     const revision = this.#memory.check();
     const rows = await (isLarge
-      ? this.#readLarge(statement)
+      ? readLargeRows(this.#database, statement)
       : this.#database.read({ ...statement, maxBytes: MAX_PAGE_BYTES }));
     // Of a large page, the row of the page precedes those of its records.
     for (const row of isLarge ? rows.slice(0, 1) : rows) {
@@ -162,12 +163,6 @@ export class Pages {
         item.page = pageOf(row, revision, isLarge ? rows.slice(1) : undefined);
     }
     return Math.max(...rows.map(recordLength));
-  }
-
-  async #readLarge(statement: Statement): Promise<readonly Row[]> {
-    const rows = await this.#database.read({ ...statement, hasLargeRows: true });
-    const isWhole = rows.length === 1 + Number(rows[0]?.count);
-    return isWhole ? rows : this.#database.read(statement);
   }
 }
 
@@ -185,11 +180,6 @@ function pageOf(row: Row, revision: string | undefined, records?: readonly Row[]
       : { keys: { low: keyOf(has_lower, low), high: keyOf(has_higher, high) } }),
     revision,
   };
-}
-
-/** rqlite sends a BLOB as a text if its column has a text in the first row. */
-function bytesOf({ items }: Row): Buffer {
-  return items instanceof Buffer ? items : Buffer.from(String(items));
 }
 
 function recordLength({ items, count }: Row): number {

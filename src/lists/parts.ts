@@ -62,7 +62,7 @@ export function membersIn({ resource, members }: ListParts, { fields, include }:
 }
 
 /** Returns the member that is computed from records after the read, if it is chosen. */
-export function computedIn({ computed }: ListParts, include: readonly string[] = []) {
+export function computedIn({ computed }: Partial<ListParts>, include: readonly string[] = []) {
   return computed && include.includes(computed.name) ? computed : undefined;
 }
 

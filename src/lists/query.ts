@@ -13,13 +13,16 @@ export interface ListQuery
   readonly [name: string]: unknown;
 }
 
+/** What the query of a list must know of its parts. */
+export type QueriedParts = Pick<ListParts, 'orders' | 'checks'> & Partial<ListParts>;
+
 /** The most characters of several links: many clients and proxies refuse longer headers. */
 const MAX_LINKS_LENGTH = 8_192;
 
 const POSITIONS = ['offset', 'after', 'before'];
 
 /** Throws 422 for parameters that exclude or need each other; `sent` are those of the request. */
-export function checkListQuery(parts: ListParts, query: ListQuery, sent: URLSearchParams): void {
+export function checkListQuery(parts: QueriedParts, query: ListQuery, sent: URLSearchParams): void {
   const violations: Violation[] = [];
   const refuse = (field: string, code: string, detail: string) =>
     violations.push({ field, in: 'query', code, detail });
@@ -44,7 +47,7 @@ export function checkListQuery(parts: ListParts, query: ListQuery, sent: URLSear
 /** Returns the header with the links from a page to others, or to some if they are too long. */
 export function linkHeader(
   url: string,
-  parts: Pick<ListParts, 'orders'> & Partial<ListParts>,
+  parts: QueriedParts,
   query: Pick<ListQuery, 'limit' | 'offset'>,
   sent: URLSearchParams,
   { total, keys }: Pick<Page, 'total' | 'keys'>,

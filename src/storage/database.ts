@@ -86,6 +86,20 @@ export async function readReserving<Answer>(
   }
 }
 
+/**
+ * Reads rows one by one, the first of which tells in `count` how many others there are; reads all
+ * again if some of them are missing.
+ */
+export async function readLargeRows({ read }: Source, statement: Statement) {
+  const rows = await read({ ...statement, hasLargeRows: true });
+  return rows.length === 1 + Number(rows[0]?.count) ? rows : read(statement);
+}
+
+/** Returns a BLOB in `items`. rqlite sends a text if the column has one in the first row. */
+export function bytesOf({ items }: Row): Buffer {
+  return items instanceof Buffer ? items : Buffer.from(String(items));
+}
+
 /** Some stored data cannot be read. The call changed nothing; other calls may succeed. */
 export class DatabaseDamaged extends StorageError {}
 

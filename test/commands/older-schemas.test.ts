@@ -30,9 +30,9 @@ for (let version = 1; version <= STEPS.length; version += 1) {
     assert.equal(await run('check', '--db', restored), `${restored}: ok`);
     const recordsOf = (text: string) => text.split('\n').slice(1);
     const migrated = recordsOf(await exported(restored));
-    for (const exportVersion of [2, 3, 4]) {
+    for (const exportVersion of [2, 3, 4, 5]) {
       const imported = newFile(t);
-      const asThen = lines.replace('"version":4', `"version":${exportVersion}`);
+      const asThen = lines.replace('"version":5', `"version":${exportVersion}`);
       writeFileSync(`${imported}.jsonl`, asThen);
       await run('import', `${imported}.jsonl`, '--db', imported);
       assert.deepEqual(recordsOf(await exported(imported)), migrated);

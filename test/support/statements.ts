@@ -6,14 +6,8 @@ import { rewrite } from '../../src/edits/rewrites.ts';
 import type { Core } from '../../src/feature.ts';
 import { ERASE, IS_LEFT } from '../../src/history/erasure.ts';
 import { keepFor } from '../../src/history/feature.ts';
-import {
-  type KeptInput,
-  LATEST,
-  listKept,
-  readKept,
-  TRASH,
-  VERSIONS,
-} from '../../src/history/kept.ts';
+import { LATEST, readKept, TRASH, VERSIONS } from '../../src/history/kept.ts';
+import { type KeptInput, listKept } from '../../src/history/kept-pages.ts';
 import {
   EMPTY_TRASH,
   ERASE_NOTE,
@@ -155,10 +149,14 @@ async function hearNames(database: Database, hear: Hear): Promise<void> {
 }
 
 async function hearHistory(database: Database, hear: Hear): Promise<void> {
-  const parameters = { note_id: 1, limit: 20, offset: 0 };
-  const input = { parameters, call: { query: '' } } as KeptInput;
+  const slow = { run: <Answer>(read: () => Promise<Answer>) => read() };
   for (const kept of [TRASH, VERSIONS]) {
-    await hear(`${kept.table}: list`, () => listKept(database, kept, input, ''));
+    for (const position of ['', 'after', 'before']) {
+      const parameters = { note_id: 1, limit: 20, offset: 0, [position]: 1 };
+      const input = { parameters, call: { query: '' } } as KeptInput;
+      const name = `${kept.table}: list ${position}`;
+      await hear(name.trim(), () => listKept(database, slow, kept, input, ''));
+    }
     await hear(`${kept.table}: read`, () => readKept(database, kept, 1, 1));
   }
   const write = createWriter(database);

@@ -48,9 +48,8 @@ CREATE TRIGGER changes_trimmed AFTER INSERT ON changes WHEN new.number % 64 = 0 
 END;
 
 CREATE TABLE erased_records (
-  -- The records that are gone for good. No request finds what belonged to them, which stays where it
-  -- is until the service erases it in the background, and then the row here. Until then, their ids
-  -- cannot be used again.
+  -- The records that are gone for good. What belonged to them is found by no request. It stays here
+  -- until the service erases it in the background. Until then, no record can get the same id.
   type TEXT NOT NULL,
   id INTEGER NOT NULL,
   PRIMARY KEY (type, id)

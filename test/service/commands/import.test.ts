@@ -68,16 +68,16 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   'a blank line at the start': [`\n${WHOLE}`, 'line 1: it is empty; a JSON text is expected.'],
   'another file': ['{"a":1}\n', 'line 1: it is not an export of notes-server'],
   'another version': [
-    changed('"version":4', '"version":5'),
-    'line 1: this program reads versions 2 to 4',
+    changed('"version":5', '"version":6'),
+    'line 1: this program reads versions 2 to 5',
   ],
   'a version that is a text': [
-    changed('"version":4', '"version":"4"'),
-    'line 1: this program reads versions 2 to 4',
+    changed('"version":5', '"version":"5"'),
+    'line 1: this program reads versions 2 to 5',
   ],
   'wrong counts': [
     changed('"notes":2', '"notes":-2'),
-    `line 1: counts must map ${TABLES} to whole numbers from 0 to 4503599627370496`,
+    `line 1: counts must map ${TABLES}, deleted_comments to whole numbers from 0 to 4503599627370496`,
   ],
   'a missing last line': [HEAD + NOTES, 'the last line is missing: the export ends after line 3'],
   'half a line': [
@@ -134,7 +134,12 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
     `line 3: created_at ${TIME}`,
   ],
   'a time that does not exist': [changed('02-28', '02-29'), `line 3: updated_at ${TIME}`],
-  'a link without its tag': [HEAD + NOTES + LINK, `line 4: ${NO_PARENT}`],
+  'a link without its note': [HEAD + TAG + LINK, `line 3: ${NO_PARENT}`],
+  'a link without its tag': [
+    headLine({ counts: { ...NO_RECORDS, notes: 2, note_tags: 1 }, lastIds: { changes: 40 } }) +
+      `${NOTES}${LINK}${END}`,
+    'note_tags: record 3 has no tag',
+  ],
   'a link twice': [
     HEAD + NOTES + TAG + LINK.repeat(2),
     'line 6: an earlier line has the same note_id and tag_id',
@@ -171,10 +176,36 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
     headLine({ counts: { ...NO_RECORDS, note_versions: 1 }, lastIds: {} }) +
       '{"type":"note_version","id":1,"note_id":1,"version":1,"title":"a","body":"b"}\n' +
       '{"type":"end","records":1}\n',
-    'note_versions: record 1 is of no note',
+    'note_versions: record 1 has no note',
   ],
-  'a comment without its note': [changed('"note_id":3', '"note_id":4'), `line 4: ${NO_PARENT}`],
+  'a comment without its note': [
+    changed('"note_id":3', '"note_id":4'),
+    'comments: record 2 has no note',
+  ],
+  'a note that is deleted, too': [
+    headLine({ counts: { ...NO_RECORDS, notes: 2, deleted_notes: 1 }, lastIds: { changes: 40 } }) +
+      `${NOTES}${DELETED}${END}`,
+    'deleted_notes: note 1 is not deleted',
+  ],
 };
+
+test('import: comments on deleted notes of version 4', async (t) => {
+  const db = newFile(t);
+  const head = HEAD.replace('"notes":2', '"notes":0')
+    .replace('"comments":1', '"comments":0,"deleted_comments":1')
+    .replace('"deleted_notes":0', '"deleted_notes":1')
+    .replace('"version":5', '"version":4');
+  const comment = COMMENT.replace('comment', 'deleted_comment').replace(
+    '"note_id":3',
+    '"note_id":1',
+  );
+  await imported(db, head + DELETED + comment + END.replace('3', '2'));
+  const { request } = await startService(t, { db });
+  assert.equal((await request('GET', '/notes/1/comments')).status, 404);
+  assert.equal((await request('POST', '/trash/1/restore')).status, 200);
+  const { items } = (await request('GET', '/notes/1/comments')).json;
+  assert.deepEqual(items, [{ id: 2, note_id: 1, body: 'e' }]);
+});
 
 for (const [what, [input, reason]] of Object.entries(WRONG)) {
   test(`import: ${what} is refused`, async (t) => {

@@ -192,7 +192,7 @@ test('restore: the target of a link is replaced; nothing but a file is', async (
 test('restore: a missing, damaged or foreign backup is refused', async (t) => {
   const [foreign, damaged, db] = [newFile(t), await backupOf(t, 300), await filledFile(t, 1)];
   await writeForeignFile(foreign, 'CREATE TABLE theirs (id INTEGER)');
-  writeFileSync(damaged, readFileSync(damaged).fill(0xff, 98_304, 139_264));
+  writeFileSync(damaged, readFileSync(damaged).fill(0xff, 204_800, 245_760));
   const before = contentsOf(dirname(db));
   for (const [backup, reason] of [
     [newFile(t), /there is no such file$/],

@@ -100,7 +100,7 @@ test('trash: a note stays without its name if another note has it', async (t) =>
   assert.equal(await status('DELETE', '/notes/2'), 204);
 });
 
-test('trash: another program cannot use the id of a note again before all of it is erased', async (t) => {
+test('trash: no program can use an id again before all of its note is erased', async (t) => {
   setLimits(t, ERASURE_TIMES, { everyMs: 3_600_000 });
   const { service, json, status, items } = await start(t);
   for (const name of ['x', 'y']) await json('POST', '/tags', { name });
@@ -165,18 +165,82 @@ test('trash: the latest deletion comes first, on pages with links', async (t) =>
   assert.equal(text.body, '# 1\n\nb');
 });
 
-test('trash: pages of large notes are whole', async (t) => {
-  const { json, items } = await start(t);
+test('trash: pages from keys lead through all of it and back', async (t) => {
+  const { json, status } = await start(t);
+  for (let id = 1; id <= 6; id += 1) await json('POST', '/notes', { title: `${id}`, body: 'b' });
+  for (const id of [2, 5, 1, 4, 3]) await json('DELETE', `/notes/${id}`);
+  const page = async (path: string) => {
+    const { body, headers } = await json('GET', path);
+    const linkTo = (rel: string) =>
+      new RegExp(`<http://[^/]+(/[^>]+)>; rel="${rel}"`).exec(String(headers.link))?.[1];
+    const ids = body.items.map(({ id }: { id: number }) => id).join();
+    return {
+      ids,
+      offset: body.offset,
+      total: body.total,
+      next: linkTo('next'),
+      prev: linkTo('prev'),
+    };
+  };
+  // The first position is 1.
+  const first = await page('/trash?fields=id&limit=2&before=3');
+  assert.deepEqual([first.ids, first.offset, first.total], ['3,4', undefined, 5]);
+  assert.equal(first.prev, undefined);
+  await json('DELETE', '/notes/6');
+  const second = await page(String(first.next));
+  assert.equal(second.ids, '1,5');
+  const third = await page(String(second.next));
+  assert.deepEqual([third.ids, third.next], ['2', undefined]);
+  assert.equal((await page(String(third.prev))).ids, '1,5');
+  const newest = await page(String((await page(String(second.prev))).prev));
+  assert.deepEqual([newest.ids, newest.total], ['6', 6]);
+  const empty = await page('/trash?after=1');
+  assert.deepEqual(
+    [empty.ids, empty.next, empty.prev?.endsWith('before=0')],
+    ['', undefined, true],
+  );
+  for (const query of ['after=1&before=2', 'after=1&offset=1', 'after=-1', 'order=id'])
+    assert.equal(await status('GET', `/trash?${query}`), 422, query);
+});
+
+test('trash and versions: pages of large notes are whole', async (t) => {
+  const { json, items, service } = await start(t);
   const body = '\u0001'.repeat(100_000);
   for (let id = 1; id <= 5; id += 1) {
     await json('POST', '/notes', { title: `${id}`, body });
     await json('DELETE', `/notes/${id}`);
   }
-  const all = await items('/trash');
+  const isWhole = (note: Record<string, unknown>) => [note.id, note.body === body];
   assert.deepEqual(
-    all.map((note: Record<string, unknown>) => [note.id, note.body === body]),
+    (await items('/trash')).map(isWhole),
     [5, 4, 3, 2, 1].map((id) => [id, true]),
   );
+  const page = await json('GET', '/trash?after=5&limit=3');
+  assert.deepEqual(
+    page.body.items.map(isWhole),
+    [4, 3, 2].map((id) => [id, true]),
+  );
+  assert.match(String(page.headers.link), /after=2>; rel="next".*before=4>; rel="prev"/);
+  await json('POST', '/notes', { title: 'a', body: 'b' });
+  const other = await openPath(service.file);
+  t.after(() => other.close());
+  await change(
+    other,
+    `INSERT INTO note_versions
+     SELECT NULL, 6, position, 0, 0, title, body FROM deleted_notes ORDER BY position`,
+  );
+  const versions = await json('GET', '/notes/6/versions?after=5&limit=3');
+  assert.deepEqual(
+    versions.body.items.map(({ version, body: text }: Record<string, unknown>) => [
+      version,
+      text === body,
+    ]),
+    [4, 3, 2].map((version) => [version, true]),
+  );
+  assert.equal(versions.body.total, 5);
+  assert.match(String(versions.headers.link), /after=2>; rel="next".*before=4>; rel="prev"/);
+  const [newest] = (await json('GET', '/notes/6/versions?before=4&fields=version')).body.items;
+  assert.deepEqual(newest, { version: 5 });
 });
 
 test('trash: what is erased is gone, with its comments and versions', async (t) => {
