@@ -1,6 +1,6 @@
 // The check of a database file finds every planted fault, and changes nothing.
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
@@ -8,6 +8,7 @@ import { LAST_NUMBER } from '../../src/storage/numbers.ts';
 import {
   change,
   contentsOf,
+  damagePageOf,
   LOSE_INDEXED_ROW,
   newFile,
   openDatabase,
@@ -169,12 +170,7 @@ for (const [what, [sql, ...lines]] of Object.entries(PLANTED)) {
 
 test('check: finds damaged pages, one line each', async (t) => {
   const path = copyFilled(t);
-  const bytes = readFileSync(path);
-  for (const text of ['note 500!', 'note 2000!']) {
-    const start = bytes.indexOf(text);
-    bytes.fill(0xff, start - (start % 4_096), start - (start % 4_096) + 4_096);
-  }
-  writeFileSync(path, bytes);
+  for (const text of ['note 500!', 'note 2000!']) damagePageOf(path, text);
   const faults = await checkFile(path);
   assert.match(faults.join('\n'), /^Tree \d+ page \d+: /m);
   for (const fault of faults) assert.doesNotMatch(fault, /\n/);

@@ -136,6 +136,24 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
       );
       assert.match((await send(url, 'GET', `/changes?since=${next}`)).text, /"folder\.updated"/);
 
+      // A resource that notes own comes back with its note, and is erased with it.
+      const remarks = '/notes/2/remarks';
+      assert.equal((await json('POST', remarks, { body: 'kept' })).status, 201);
+      await json('DELETE', '/notes/2');
+      for (const path of [remarks, `${remarks}/1`])
+        assert.equal((await json('GET', path)).status, 404);
+      assert.equal((await json('POST', '/trash/2/restore')).status, 200);
+      assert.deepEqual((await json('GET', `${remarks}/1`)).body, {
+        ...{ id: 1, note_id: 2, body: 'kept' },
+      });
+      assert.deepEqual(await idsIn(remarks), [1]);
+      const feed = (await send(url, 'GET', `/changes?since=${next}`)).text;
+      for (const type of ['created', 'deleted', 'created'])
+        assert.ok(feed.includes(`"remark.${type}"`), type);
+      await json('POST', '/notes', NOTE);
+      await json('POST', '/notes/3/remarks', { body: 'gone' });
+      for (const path of ['/notes/3', '/trash/3']) await json('DELETE', path);
+
       // A tool
       const params = { name: 'list_folders', arguments: { limit: '5' } };
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
@@ -155,6 +173,7 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
       const file = await command(['export', '--db', db]);
       await command(['import', '--db', `${db}.imported`], file);
       const again = await command(['export', '--db', `${db}.imported`]);
+      assert.doesNotMatch(file, /"body":"gone"/);
       // The first line has the number of the last change.
       assert.deepEqual(again.split('\n').slice(1), file.split('\n').slice(1));
       await command(['check', '--db', `${db}.imported`]);

@@ -164,14 +164,39 @@ function addResource(copy: Copy): void {
     components.parameters.FolderInclude.schema.maxItems -= 1;
   });
   copy.write('src/resources/folders.ts', asFolder(copy.read('src/resources/tags.ts')));
+  declare(copy, 'folders');
+  copy.addStep('FOLDERS', asFolder(statementsOf(copy, /tags?/)));
+}
+
+const asRemark = (text: string) => text.replace(/comment/g, 'remark').replace(/Comment/g, 'Remark');
+
+/** Remarks belong to notes, as comments do. */
+function addOwnedResource(copy: Copy): void {
+  const remarkPart = (json: Json) => JSON.parse(asRemark(JSON.stringify(json)));
+  copy.editContract(({ tags, paths, components }) => {
+    tags.push({ name: 'Remarks', description: 'Remarks belong to a note.' });
+    for (const path of ['/notes/{note_id}/comments', '/notes/{note_id}/comments/{comment_id}'])
+      paths[asRemark(path)] = remarkPart(paths[path]);
+    for (const parts of Object.values<Json>(components))
+      for (const [name, part] of Object.entries<Json>(parts))
+        if (name.startsWith('Comment')) parts[asRemark(name)] = remarkPart(part);
+  });
+  copy.write('src/resources/remarks.ts', asRemark(copy.read('src/resources/comments.ts')));
+  declare(copy, 'remarks');
+  copy.addStep('REMARKS', asRemark(statementsOf(copy, /comments?/)));
+}
+
+function declare(copy: Copy, name: string): void {
   const resources = 'src/resources/resources.ts';
-  copy.replace(resources, '[notes, tags, comments]', '[notes, tags, comments, folders]');
-  copy.insert(resources, `import { folders } from './folders.ts';\n`, 'import { notes }');
-  const ofTags = copy
-    .read('src/storage/schema/steps.ts')
-    .split('\n\n')
-    .filter((statement) => /^CREATE (TABLE|INDEX|TRIGGER) tags?_?\w* /.test(statement));
-  copy.addStep('FOLDERS', asFolder(ofTags.join('\n\n')));
+  copy.insert(resources, `import { ${name} } from './${name}.ts';\n`, 'import { notes }');
+  copy.insert(resources, `, ${name}`, '];');
+}
+
+/** Returns the statements of the schema that create what has such a name. */
+function statementsOf(copy: Copy, name: RegExp): string {
+  const pattern = new RegExp(`^CREATE (TABLE|INDEX|TRIGGER) ${name.source}_?\\w* `);
+  const statements = copy.read('src/storage/schema/steps.ts').split(/\n(?:`;\n)?\n/);
+  return statements.filter((each) => pattern.test(each)).join('\n\n');
 }
 
 function addOperation(copy: Copy): void {
@@ -284,5 +309,5 @@ function addCommand(copy: Copy): void {
 /** All recipes. */
 export const RECIPES: readonly ((copy: Copy) => void)[] = [
   ...[reverseContract, addFields, addFilters, addOrder, addIncludedMember, addResource],
-  ...[addOperation, addTool, addDemonstration, addProblem, addOption, addCommand],
+  ...[addOwnedResource, addOperation, addTool, addDemonstration, addProblem, addOption, addCommand],
 ];

@@ -99,8 +99,12 @@ for (const engine of ENGINES) {
     assert.equal(await steps.replace(1, values[1], 1), true);
     assert.equal(await steps.read(1, 1), texts[1]?.replace('2', '1'));
     assert.equal(await tasks.remove(1), true);
+    // They stay where they are, but nobody finds them.
+    assert.deepEqual([await steps.read(1, 1), await steps.page(10, 0, 1)], [undefined, undefined]);
+    assert.equal(await steps.replace(1, values[1], 1), false);
+    assert.equal(await steps.remove(1, 1), false);
+    assert.equal(await steps.create(values[0], 1), undefined);
     assert.deepEqual(await faultsIn(database, TASK_RESOURCES), []);
-    assert.deepEqual(await rows(database, 'SELECT * FROM step_blocks'), []);
   });
 }
 

@@ -32,6 +32,8 @@ export const NO_RECORDS: NumbersByTable = Object.fromEntries(
   RELATIONS.map(({ table }) => [table, 0]),
 );
 
+const PAGE_BYTES = 4_096;
+
 /** The files of `notes.db` while a service uses it. */
 export const FILES_IN_USE = ['notes.db', 'notes.db-origin', 'notes.db-shm', 'notes.db-wal'];
 
@@ -174,6 +176,15 @@ export async function writeForeignFile(path: string, sql: string): Promise<void>
   const connection = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
   await connection.execute(sql);
   await connection.close();
+}
+
+/** Overwrites the first page of a file that has this text. */
+export function damagePageOf(path: string, text: string): void {
+  const bytes = readFileSync(path);
+  const place = bytes.indexOf(text);
+  assert.notEqual(place, -1);
+  const start = place - (place % PAGE_BYTES);
+  writeFileSync(path, bytes.fill(0xff, start, start + PAGE_BYTES));
 }
 
 /** SQL that adds a comment that the index of the comments of a note lacks. */

@@ -1,7 +1,7 @@
 // `notes-server check --repair FILE`: rebuilds the counts and the search index, changes nothing
 // else, and refuses what it cannot mend.
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { blockCountsOf, checkFile } from '../../../src/commands/check.ts';
@@ -11,6 +11,7 @@ import { runCommand } from '../../support/command.ts';
 import {
   change,
   contentsOf,
+  damagePageOf,
   holdLock,
   LOSE_INDEXED_ROW,
   newFile,
@@ -152,10 +153,7 @@ const REFUSED: Record<string, [damage: (path: string, t: TestContext) => unknown
     (path, t) => holdLock(t, path, 'SELECT count(*) FROM notes'),
     /cannot open .*: another process is using it; stop that process first$/m,
   ],
-  'damaged pages': [
-    (path) => writeFileSync(path, readFileSync(path).fill(0xff, 204_800, 245_760)),
-    /cannot repair \S+: it is damaged/,
-  ],
+  'damaged pages': [(path) => damagePageOf(path, 'title 200'), /cannot repair \S+: it is damaged/],
   'an index of SQLite that lacks a row': [
     (path) => writeForeignFile(path, LOSE_INDEXED_ROW),
     /it is damaged \(.* index comments_of_note\); restore a backup$/m,

@@ -19,7 +19,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { checkFile } from '../../../src/commands/check.ts';
 import { lockToReplace } from '../../../src/commands/existing.ts';
 import { assertRefused, runCommand, startCommand } from '../../support/command.ts';
-import { contentsOf, FILES_IN_USE, newFile, writeForeignFile } from '../../support/databases.ts';
+import {
+  contentsOf,
+  damagePageOf,
+  FILES_IN_USE,
+  newFile,
+  writeForeignFile,
+} from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { filledFile, notesIn } from '../../support/filled.ts';
 import { breakAt, type InProcessParts, runInProcess } from '../../support/in-process-command.ts';
@@ -192,7 +198,7 @@ test('restore: the target of a link is replaced; nothing but a file is', async (
 test('restore: a missing, damaged or foreign backup is refused', async (t) => {
   const [foreign, damaged, db] = [newFile(t), await backupOf(t, 300), await filledFile(t, 1)];
   await writeForeignFile(foreign, 'CREATE TABLE theirs (id INTEGER)');
-  writeFileSync(damaged, readFileSync(damaged).fill(0xff, 204_800, 245_760));
+  damagePageOf(damaged, 'title 200');
   const before = contentsOf(dirname(db));
   for (const [backup, reason] of [
     [newFile(t), /there is no such file$/],
