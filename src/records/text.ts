@@ -4,6 +4,8 @@ import type { Values } from '../storage/writer.ts';
 
 /** A row to write is [owner or 0, id or key, condition or fingerprint, ...fields]. */
 export const FIRST_FIELD = 3;
+
+/** Where a row of a change has the id. */
 export const ID_COLUMN = 1;
 
 /** Returns the SQL of a record's JSON text. */

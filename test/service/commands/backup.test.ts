@@ -15,7 +15,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { checkFile } from '../../../src/commands/check.ts';
 import { writeWhole } from '../../../src/commands/whole-file.ts';
 import { assertRefused, type CommandParts, runCommand } from '../../support/command.ts';
-import { change, newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
+import {
+  change,
+  damagePageOf,
+  newFile,
+  openDatabase,
+  writeForeignFile,
+} from '../../support/databases.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { filledFile } from '../../support/filled.ts';
 import { breakAt, exported, runInProcess } from '../../support/in-process-command.ts';
@@ -241,7 +247,7 @@ test('backup: refuses all but sound databases of this program', async (t) => {
   await writeForeignFile(foreign, 'CREATE TABLE theirs (id INTEGER)');
   await (await openDatabase(t, half)).close();
   await writeForeignFile(half, 'CREATE TABLE notes_server_import (begun INTEGER) STRICT');
-  writeFileSync(damaged, readFileSync(damaged).fill(0xff, 204_800, 245_760));
+  damagePageOf(damaged, 'title 200');
   const target = newFile(t);
   for (const [db, reason] of [
     [newFile(t), /cannot open the database \S+: there is no such file$/],

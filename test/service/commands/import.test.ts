@@ -77,7 +77,7 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   ],
   'wrong counts': [
     changed('"notes":2', '"notes":-2'),
-    `line 1: counts must map ${TABLES}, deleted_comments to whole numbers from 0 to 4503599627370496`,
+    `line 1: counts must map ${TABLES}, deleted_comments to whole numbers from 0 to ${2 ** 52}`,
   ],
   'a missing last line': [HEAD + NOTES, 'the last line is missing: the export ends after line 3'],
   'half a line': [

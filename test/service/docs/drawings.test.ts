@@ -19,8 +19,7 @@ const SHOWN: Readonly<Record<string, string>> = {
   'Note tag': 'note -> tag [label="any number',
   'Note name': 'note -> name [label="at most one',
   'Note version': 'note -> version ',
-  'Deleted note': 'note -> trash ',
-  'Deleted comment': 'with all that it has',
+  'Deleted note': 'with all that it has',
 };
 
 test('drawings: one shows what the service stores', () => {
