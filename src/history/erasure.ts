@@ -9,6 +9,7 @@ import {
   noteVersions,
   ownersOf,
   RELATIONS,
+  type Relation,
   typeOf,
 } from '../relations.ts';
 import { kindOf } from './writes.ts';
@@ -22,75 +23,80 @@ export const ERASURE_TIMES = {
   pauseFactor: 9,
 };
 
-/** How many rows of a table a step erases: as many as take about this time. */
-const STEP = { first: 16, most: 4_096, minMs: 10, maxMs: 40 };
+/** What a step erases of a table, at most; the first row may exceed `bytes`. */
+const STEP = { rows: 1_024, bytes: 1_048_576 };
 
-/** How many erased records a step looks at. */
-const STEP_RECORDS = 1_024;
+const GONE = `gone AS MATERIALIZED (SELECT * FROM erased_records LIMIT ${STEP.rows})`;
 
-/** All that belongs to records: a table, its keys, and whether a row belongs to one of `gone`. */
+/** All that belongs to records, and whether a row belongs to one of `gone`. */
 const PARTS = RELATIONS.flatMap((relation) =>
   ownersOf(relation).map(({ resource, column }) => ({
-    table: relation.table,
-    keys: keysOf(relation).map((key) => `${relation.table}.${key}`),
+    relation,
     isGone: `gone.type = '${typeOf(resource)}' AND ${relation.table}.${column} = gone.id`,
   })),
 );
-
-const { table: VERSIONS } = noteVersions;
-const OF_ERASED = `${VERSIONS}.note_id = erased_versions.note_id AND ${VERSIONS}.id <= last_id`;
-const COUNT = '(SELECT _id FROM sent)';
-const GONE = `gone AS MATERIALIZED (SELECT * FROM erased_records LIMIT ${STEP_RECORDS})`;
 
 /** The query for whether something is left to erase. */
 export const IS_LEFT = `
   SELECT EXISTS (SELECT 1 FROM erased_records) OR EXISTS (SELECT 1 FROM erased_versions)
     OR EXISTS (SELECT 1 FROM ${deletedNotes.table} WHERE position < ${FIRST_POSITION}) AS is_left`;
 
-/** Erases up to a number of rows of each table. */
+/** Whether a version of `erased_versions` is erased. */
+const IS_ERASED = `
+  ${noteVersions.table}.note_id = erased_versions.note_id AND ${noteVersions.table}.id <= last_id`;
+
+/** Erases a part of what is left. */
 export const ERASE = kindOf(
-  { count: '_id' },
+  { _id: '_id' },
   'FROM sent',
   {
-    trash: `
-      DELETE FROM ${deletedNotes.table} WHERE position IN (
-        SELECT position FROM ${deletedNotes.table} WHERE position < ${FIRST_POSITION}
-        ORDER BY position LIMIT ${COUNT})`,
-    versions: `
-      DELETE FROM ${VERSIONS} WHERE id IN (
-        SELECT id FROM erased_versions CROSS JOIN ${VERSIONS} ON ${OF_ERASED} LIMIT ${COUNT})`,
+    trash: erasing(deletedNotes, `${deletedNotes.table} WHERE position < ${FIRST_POSITION}`),
+    versions: erasing(
+      noteVersions,
+      `erased_versions CROSS JOIN ${noteVersions.table} ON ${IS_ERASED}`,
+    ),
     versionsEnd: `
-      DELETE FROM erased_versions WHERE NOT EXISTS (SELECT 1 FROM ${VERSIONS} WHERE ${OF_ERASED})`,
-    ...Object.fromEntries(PARTS.map((part, index) => [`part${index}`, erasing(part)])),
+      DELETE FROM erased_versions
+      WHERE NOT EXISTS (SELECT 1 FROM ${noteVersions.table} WHERE ${IS_ERASED})`,
+    ...Object.fromEntries(
+      PARTS.map(({ relation, isGone }, index) => [
+        `part${index}`,
+        `, ${GONE} ${erasing(relation, `gone CROSS JOIN ${relation.table} ON ${isGone}`)}`,
+      ]),
+    ),
     end: `, ${GONE} DELETE FROM erased_records WHERE (type, id) IN (
-        SELECT type, id FROM gone WHERE ${PARTS.map(isErased).join(' AND ')})`,
+        SELECT type, id FROM gone WHERE ${PARTS.map(hasNone).join(' AND ')})`,
   },
   'erased_records',
 );
 
-function erasing({ table, keys, isGone }: (typeof PARTS)[number]): string {
-  const names = keys.join(', ');
-  return `, ${GONE} DELETE FROM ${table} WHERE (${names}) IN (
-      SELECT ${names} FROM gone CROSS JOIN ${table} ON ${isGone} LIMIT ${COUNT})`;
+/** Returns the statement that erases the first rows of a table that a FROM clause finds. */
+function erasing(relation: Relation, from: string): string {
+  const { table, fields } = relation;
+  const names = keysOf(relation).join(', ');
+  const keys = keysOf(relation).map((key) => `${table}.${key}`);
+  const texts = Object.keys(fields).map((name) => ` + octet_length(${table}.${name})`);
+  return `
+    DELETE FROM ${table} WHERE (${names}) IN (
+      SELECT ${names} FROM (
+        SELECT ${names}, sum(size) OVER (ROWS UNBOUNDED PRECEDING) - size AS before
+        FROM (SELECT ${keys.join(', ')}, 0${texts.join('')} AS size FROM ${from} LIMIT ${STEP.rows}))
+      WHERE before < ${STEP.bytes})`;
 }
 
-function isErased({ table, isGone }: (typeof PARTS)[number]): string {
+function hasNone({ relation: { table }, isGone }: (typeof PARTS)[number]): string {
   return `NOT EXISTS (SELECT 1 FROM ${table} WHERE ${isGone})`;
 }
 
 /** Erases what is left of erased records, whenever there is something; the result ends this. */
 export function startErasure(core: Core): () => Promise<void> {
-  let count = STEP.first;
-
   async function erase({ isEnding, pause }: Pace): Promise<number> {
     while (!isEnding()) {
       const [row] = await core.database.read({ sql: IS_LEFT });
       if (!row?.is_left) break;
       const startedMs = performance.now();
-      await core.write(ERASE, 0, { rows: [[count]] });
+      await core.write(ERASE, 0, { rows: [[0]] });
       const tookMs = performance.now() - startedMs;
-      if (tookMs < STEP.minMs) count = Math.min(count * 2, STEP.most);
-      if (tookMs > STEP.maxMs) count = Math.max(count >> 1, 1);
       await pause(tookMs * ERASURE_TIMES.pauseFactor);
     }
     return ERASURE_TIMES.everyMs;

@@ -81,7 +81,8 @@ export class Exchange implements Call {
   }
 
   refusalFor(bytes: number): Problem | undefined {
-    return bytes < DISPATCH_LIMITS.largeReplyCharacters ? undefined : this.#replies.refusal();
+    const isLarge = bytes >= DISPATCH_LIMITS.largeReplyCharacters;
+    return isLarge ? this.#replies.refusal(bytes) : undefined;
   }
 
   reserveLarge(): Promise<void> {

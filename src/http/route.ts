@@ -32,7 +32,7 @@ export interface Call {
   charge(requests: number): Promise<void>;
   /** Throws ClientGone if the client has disconnected, and a 503 if large replies find no room. */
   ensureSendable(): void;
-  /** Returns the 503 for a reply of about `bytes`, if it is large and large ones find no room. */
+  /** Returns the 503 for a reply of about `bytes` if it is large and finds no room. */
   refusalFor(bytes: number): Problem | undefined;
   /** Takes the memory of the largest reply as soon as it is free; rejects as `ensureSendable`. */
   reserveLarge(): Promise<void>;

@@ -63,7 +63,7 @@ export function measure(database: Database, items: readonly Rewrite[]): Promise<
     else unmeasured.set(rewrites, [item]);
   }
   const { recipient } = items.find((item) => item.recipient) ?? {};
-  const hasRoom = recipient?.refusalFor(Number.POSITIVE_INFINITY) === undefined;
+  const hasRoom = recipient?.refusalFor(BATCH_LIMITS.queueSize) === undefined;
   if (assumed <= BATCH_LIMITS.batchSize && hasRoom) return undefined;
   const reads = Array.from(unmeasured, ([rewrites, each]) => measureAll(database, rewrites, each));
   return Promise.all(reads).then(() => {});

@@ -63,3 +63,29 @@ test(`slow readers: ${READERS} cost bounded memory, which the next ones reuse`, 
   }
   assert.equal((await stop(command)).status, 0);
 });
+
+const WRITERS = 2_500;
+
+test(`slow readers: ${WRITERS} that write cost bounded memory`, async (t) => {
+  if (CANNOT_LOOK) return skipLoudly(t, CANNOT_LOOK);
+  const command = startCommand(t, ['--port', '0']);
+  const url = await command.ready();
+  const port = Number(new URL(url).port);
+  const { pid } = command.process;
+  const large = { title: 'large', body: '\u{1f44b}'.repeat(100_000) };
+  await request(url, 'POST', '/notes', { json: large });
+  const before = residentMegabytesOf(pid);
+  const sockets = await Promise.all(Array.from({ length: WRITERS }, () => openSocket({ port })));
+  for (const [index, socket] of sockets.entries()) {
+    const patch = JSON.stringify({ title: `title ${index}` });
+    const headers = ['content-type: application/json', `x-request-id: writer-${index}`];
+    socket.pause().write(requestText('PATCH /notes/1', headers, patch));
+  }
+  for (const index of sockets.keys()) await command.says(`"writer-${index}"`);
+  const grown = residentMegabytesOf(pid) - before;
+  t.diagnostic(`${Math.round(grown)} MB`);
+  assert.ok(grown < MOST_MEGABYTES, `${grown} MB`);
+
+  for (const socket of sockets) socket.destroy();
+  assert.equal((await stop(command)).status, 0);
+});

@@ -130,3 +130,35 @@ test('overload: large bodies are bounded, small ones are served', async (t) => {
   assert.equal((await service.request('POST', '/notes', { body })).status, 201);
   for (const { socket } of conversations) socket.destroy();
 });
+
+test('overload: a write whose answer finds no room is not carried out', async (t) => {
+  const large = { title: 'large', body: 'x'.repeat(99_000) };
+  const first = await startService(t);
+  await first.request('PUT', '/named/large', { json: large });
+  await first.request('POST', '/tags', { json: { name: 'a' } });
+  await first.close();
+  setLimits(t, DISPATCH_LIMITS, { repliesBytes: 50_000 });
+  const { request } = await startService(t, { db: first.file });
+  const { next } = (await request('GET', '/changes')).json;
+  for (const [method, path, json] of [
+    ['PATCH', '/notes/1', { title: 'new' }],
+    ['PATCH', '/named/large', { title: 'new' }],
+    ['PATCH', '/notes/1', { tags: ['new'] }],
+    ['PUT', '/notes/1', large],
+    ['PUT', '/named/other', large],
+    ['POST', '/notes', large],
+    ['POST', '/notes', { ...large, tags: ['a'] }],
+    ['POST', '/notes/1/append', { text: 'a' }],
+    ['POST', '/notes/1/edit', { old_text: 'absent', new_text: 'a' }],
+  ] as const) {
+    const what = `${method} ${path} ${Object.keys(json)}`;
+    const { status, json: problem } = await request(method, path, { json });
+    assert.deepEqual([status, problem.status], [503, 503], what);
+  }
+  assert.equal((await request('GET', '/changes')).json.next, next);
+  assert.equal((await request('DELETE', '/notes/1')).status, 204);
+  assert.equal((await request('POST', '/trash/1/restore')).status, 503);
+  assert.equal((await request('GET', '/trash/1')).status, 200);
+  assert.equal((await request('PATCH', '/tags/1', { json: { name: 'b' } })).status, 200);
+  assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
+});
