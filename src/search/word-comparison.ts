@@ -122,7 +122,9 @@ export class WordComparison {
           [...placesOf(text, buckets)].map((place) => [id, columns[column], ...place, 1]),
         ),
       );
-      await this.#read(insertionInto(PLACES, ['id', 'col', '"offset"', 'term', 'difference'], places));
+      await this.#read(
+        insertionInto(PLACES, ['id', 'col', '"offset"', 'term', 'difference'], places),
+      );
     }
     for await (const { terms } of this.#terms()) {
       const names = terms.map(({ term }) => String(term));

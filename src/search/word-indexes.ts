@@ -23,11 +23,7 @@ export const WORD_INDEXES = SEARCHABLE.map((resource) => {
     ],
     finish: [`DELETE FROM ${position}`, `INSERT INTO ${position} (number) VALUES (${LAST_NUMBER})`],
     insertion: (rows: Rows, of: Relation = resource) =>
-      insertionInto(
-        table,
-        ['rowid', ...searchedFieldsOf(resource)],
-        wordsOf(resource, rows, of),
-      ),
+      insertionInto(table, ['rowid', ...searchedFieldsOf(resource)], wordsOf(resource, rows, of)),
     findFaults: (source: Source, maxFaults: number, onShare: OnShare) =>
       findWordFaults(source, resource, maxFaults, onShare),
   };

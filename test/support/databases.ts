@@ -176,6 +176,10 @@ export async function writeForeignFile(path: string, sql: string): Promise<void>
   await connection.close();
 }
 
+/** SQL of a trigger that changes each new note. */
+export const PWN = `CREATE TRIGGER pwned AFTER INSERT ON notes BEGIN
+  UPDATE notes SET body = 'pwned' WHERE id = new.id; END`;
+
 /** SQL that adds a comment that the index of the comments of a note lacks. */
 export const LOSE_INDEXED_ROW = `PRAGMA writable_schema = ON;
   UPDATE sqlite_schema SET sql = sql || ' WHERE id < 0' WHERE name = 'comments_of_note';
