@@ -54,6 +54,8 @@ async function checkOnce(path: string, options: CheckOptions): Promise<string[]>
   const { withWords = true, onProgress = () => {}, onHarmless = () => {} } = options;
   await using source = await openToInspect(path);
   try {
+    // A check reads most pages once.
+    await source.read({ sql: 'PRAGMA cache_size = -8192' });
     const size = await kibibytesOf(source);
     const onShare = (share: number) => onProgress(share * size, size);
     onShare(0);

@@ -43,8 +43,8 @@ export class WordComparison {
     this.#sums = new WordSums(searchedFieldsOf(resource));
   }
 
-  /** Resolves with the ids of records that have other words in the index than in their texts. */
-  async findDifferent(onShare: OnShare): Promise<Set<unknown>> {
+  /** Resolves with ids of records that have other words in the index than in their texts. */
+  async findDifferent(maxRecords: number, onShare: OnShare): Promise<unknown[]> {
     const { table } = this.#resource.search;
     await this.#read({
       sql: `CREATE VIRTUAL TABLE ${TERMS} USING fts5vocab(main, '${table}', 'instance')`,
@@ -54,9 +54,10 @@ export class WordComparison {
       sql: `SELECT rank FROM (SELECT '"' || term || '"' AS word FROM ${TERMS} LIMIT 1), ${table}
             WHERE ${table} MATCH word LIMIT 1`,
     });
-    const found: Row[] = [];
+    const found = new Set<unknown>();
     for await (const { records, share } of this.#texts()) {
-      found.push(...(await this.#addTexts(records)));
+      for (const { id } of await this.#addTexts(records)) found.add(id);
+      if (found.size >= maxRecords) return [...found].slice(0, maxRecords);
       onShare(share / 2);
     }
     for await (const { terms, share } of this.#terms()) {
@@ -64,8 +65,9 @@ export class WordComparison {
       onShare((1 + share) / 2);
     }
     const buckets = this.#sums.differences(MAX_BUCKETS);
-    if (buckets.size > 0) found.push(...(await this.#findPlaces(buckets)));
-    return new Set(found.map(({ id }) => id));
+    const others = buckets.size > 0 ? await this.#findPlaces(buckets, maxRecords) : [];
+    for (const { id } of others) found.add(id);
+    return [...found].slice(0, maxRecords);
   }
 
   /** Yields the words of all records, and the share of the records that are done. */
@@ -108,12 +110,12 @@ export class WordComparison {
       const terms = await this.#read({ sql, parameter: JSON.stringify(last) });
       last = terms.at(-1)?.term;
       done += terms.reduce((sum, { count }) => sum + Number(count), 0);
-      yield { terms, share: Math.min(1, done / this.#sums.words) };
+      yield { terms, share: Math.min(1, done / Math.max(1, this.#sums.words)) };
     }
   }
 
   /** Compares place by place the words in buckets with differences. */
-  async #findPlaces(buckets: ReadonlySet<number>): Promise<readonly Row[]> {
+  async #findPlaces(buckets: ReadonlySet<number>, maxRecords: number): Promise<readonly Row[]> {
     const columns = searchedFieldsOf(this.#resource);
     await this.#read({ sql: `CREATE TABLE ${PLACES} (id, col, "offset", term, difference)` });
     for await (const { records } of this.#texts()) {
@@ -141,7 +143,8 @@ export class WordComparison {
     return this.#read({
       sql: `SELECT DISTINCT id
             FROM (SELECT id FROM ${PLACES} GROUP BY term, id, col, "offset"
-                  HAVING sum(difference) <> 0)`,
+                  HAVING sum(difference) <> 0)
+            LIMIT ${maxRecords}`,
     });
   }
 }

@@ -63,8 +63,6 @@ async function findWordFaults(
   });
   if (strays.length > 0) return strays.map(({ line }) => String(line));
   const comparison = new WordComparison({ read }, resource, isContained);
-  const different = await comparison.findDifferent(onShare);
-  const line = (record: unknown) =>
-    `${search.table}: record ${record} has other words than its texts`;
-  return [...different].slice(0, maxFaults).map(line);
+  const different = await comparison.findDifferent(maxFaults, onShare);
+  return different.map((id) => `${search.table}: record ${id} has other words than its texts`);
 }
