@@ -67,7 +67,9 @@ async function run(command: Command): Promise<void> {
       process.removeAllListeners('SIGHUP');
       const streams = { input: process.stdin, write: writeOutput, show: showProgress };
       const { lines, hasFailed } = await command.run(command.input, streams);
-      for (const line of lines) if (line !== undefined) await writeOutput(`${line}\n`);
+      // A database can have names of any characters.
+      for (const line of lines)
+        if (line !== undefined) await writeOutput(`${escapeControls(line)}\n`);
       if (hasFailed) process.exitCode = EXIT_FAILURE;
       return;
     }

@@ -1,7 +1,9 @@
 // Opens the database that an option names: a file, memory or a cluster.
+import cluster from 'node:cluster';
 import { readFile } from 'node:fs/promises';
 import { fileGuard } from './file-guard/feature.ts';
 import { UNFINISHED_IMPORT } from './pages.ts';
+import { differencesIn } from './schema/differences.ts';
 import { type Database, DatabaseUnusable } from './storage/database.ts';
 import { migrate, storedSchema } from './storage/schema/migrations.ts';
 import { type FileGuard, openSqlite } from './storage/sqlite/engine.ts';
@@ -53,6 +55,12 @@ export async function openStorage(
     await migrate(database);
     const { isUnfinished } = await storedSchema(database.read);
     if (isUnfinished && !alone) throw new Error(UNFINISHED_IMPORT);
+    const differences = db.kind === 'memory' ? [] : await differencesIn(database);
+    const fault = differences.find(({ isFault }) => isFault);
+    if (fault && alone) throw new Error(fault.text);
+    // Of several processes, only the first one warns.
+    if (differences.length > 0 && (cluster.worker?.id ?? 1) === 1)
+      warn?.('the schema was changed', { differences: differences.map(({ text }) => text) });
     return { ...database, [Symbol.asyncDispose]: () => database.close() };
   } catch (error) {
     await database.close();

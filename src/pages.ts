@@ -85,18 +85,14 @@ export function insertionInto(table: string, columns: readonly string[], rows: R
   };
 }
 
-/** Returns the names of all that a schema of this version has. */
-export function namesCreatedBy(version: number): string[] {
-  const steps = STEPS.slice(0, version).join('\n');
-  return [...steps.matchAll(/^CREATE [A-Z ]+ (\w+)/gm)].map(([, name = '']) => name);
-}
-
 /** Resolves with the relations that a database has, with its fields: its schema may be older. */
 export async function relationsIn({ read }: Source): Promise<readonly Relation[]> {
   const { version } = await storedSchema(read);
-  const created = namesCreatedBy(version);
+  const earlier = STEPS.slice(0, version).join('\n');
   const later = STEPS.slice(version).join('\n');
-  return RELATIONS.filter(({ table }) => created.includes(table)).map((relation) => {
+  const isCreated = ({ table }: Relation) =>
+    new RegExp(`^CREATE TABLE ${table}\\b`, 'm').test(earlier);
+  return RELATIONS.filter(isCreated).map((relation) => {
     const addition = `ALTER TABLE ${relation.table} ADD COLUMN`;
     const fields = Object.entries(relation.fields);
     const stored = fields.filter(([name]) => !later.includes(`${addition} ${name} `));

@@ -61,7 +61,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
     flags: [ANY_DB, OPTIONS.dbPasswordFile, REPAIR],
     help: 'check a database for damage, or the nodes of a cluster; a service may be using it',
     example: 'check notes.db',
-    async run({ flags, storage }) {
+    async run({ flags, storage }, { show }) {
       const { db } = storage;
       const { name } = db;
       if (db.kind === 'cluster' && flags.repair === true)
@@ -69,9 +69,15 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
       const { checkFile } = await import('../commands/check.ts');
       const { checkCluster } = await import('../open.ts');
       const { repairFile } = await import('../commands/repair.ts');
+      const { createProgress } = await import('../commands/progress.ts');
       if (flags.repair === true) await repairFile(name);
-      const faults = await (db.kind === 'cluster' ? checkCluster(db, storage) : checkFile(name));
-      const lines = faults.length === 0 ? ['ok'] : faults;
+      const onProgress = createProgress(show, 'checked', ' KiB');
+      const lines: string[] = [];
+      const onHarmless = (line: string) => lines.push(`${line}, and has no effect`);
+      const faults = await (db.kind === 'cluster'
+        ? checkCluster(db, storage)
+        : checkFile(name, { onProgress, onHarmless }));
+      lines.push(...(faults.length === 0 ? ['ok'] : faults));
       return { lines: lines.map((line) => `${name}: ${line}`), hasFailed: faults.length > 0 };
     },
   },

@@ -2,10 +2,11 @@
 import { stat } from 'node:fs/promises';
 import { relationsIn } from '../pages.ts';
 import { isKeptSql } from '../relations.ts';
+import { differencesIn } from '../schema/differences.ts';
 import type { Source } from '../storage/database.ts';
 import { openShared } from './existing.ts';
 import { INDEXES } from './indexes.ts';
-import { createProgress, type OnProgress, type ShowText } from './progress.ts';
+import { createProgress, kibibytesOf, type OnProgress, type ShowText } from './progress.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** Copies the database file `db` to the new file `target`; resolves with a line that says so. */
@@ -17,7 +18,9 @@ export async function backup(db: string, target: string, show: ShowText): Promis
     await purge(path);
   };
   await writeWhole(target, { source: db, write });
-  return `backed up ${db} to ${target}`;
+  const fault = (await differencesIn(source)).find(({ isFault }) => isFault);
+  const refusal = fault ? `; restore will refuse it: ${fault.text}` : '';
+  return `backed up ${db} to ${target}${refusal}`;
 }
 
 /** Overwrites what is erased, and its words, which indexes keep until they merge their parts. */
@@ -37,10 +40,7 @@ export async function writeSnapshot(
   path: string,
   onProgress: OnProgress,
 ): Promise<void> {
-  const [size] = await source.read({
-    sql: 'SELECT page_count * page_size / 1024 AS kib FROM pragma_page_count, pragma_page_size',
-  });
-  const total = Number(size?.kib);
+  const total = await kibibytesOf(source);
   const reportSize = async () => {
     const file = await stat(path).catch(() => undefined);
     // The file may reach its full size before it is complete, so report the total only at the end.

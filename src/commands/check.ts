@@ -1,14 +1,16 @@
 // The command `check`: SQLite's integrity checks, and those of counters, last ids and numbers.
 import { BLOCK_BITS } from '../list-extension.ts';
-import { namesCreatedBy, relationsIn, UNFINISHED_IMPORT } from '../pages.ts';
+import { relationsIn, UNFINISHED_IMPORT } from '../pages.ts';
 import { ifReachable } from '../records/text.ts';
 import { orphansQueries, RELATIONS, type Relation, typeOf } from '../relations.ts';
 import type { Resource } from '../resources/resource.ts';
+import { differencesIn } from '../schema/differences.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
-import { SCHEMA_VERSION, type StoredSchema, storedSchema } from '../storage/schema/migrations.ts';
-import { openToInspect } from './existing.ts';
+import { SCHEMA_VERSION, storedSchema } from '../storage/schema/migrations.ts';
+import { FileChanged, openToInspect } from './existing.ts';
 import { INDEXES } from './indexes.ts';
+import { kibibytesOf, type OnProgress } from './progress.ts';
 
 const MAX_FAULTS = 25;
 
@@ -17,13 +19,36 @@ const GENERATION_QUERY = `
   WHERE NOT (SELECT count(*) = 1 AND max(generation) GLOB '${'[0-9a-f]'.repeat(8)}'
     FROM notes_server_generation)`;
 
+/** What a check can leave out, and whom it tells what is no fault. */
+interface CheckOptions {
+  readonly withWords?: boolean;
+  readonly onProgress?: OnProgress;
+  /** Called with what is not of the schema, but cannot affect the service. */
+  readonly onHarmless?: (line: string) => void;
+}
+
 /** Resolves with a line for each fault of a database file; rejects if it is not one of ours. */
-export async function checkFile(path: string, { withWords = true } = {}): Promise<string[]> {
+export function checkFile(path: string, options: CheckOptions = {}): Promise<string[]> {
+  // If a service has begun to use the file, the second attempt is a reader beside it.
+  return checkOnce(path, options).catch((error) => {
+    if (error.cause instanceof FileChanged) return checkOnce(path, options);
+    throw error;
+  });
+}
+
+async function checkOnce(path: string, options: CheckOptions): Promise<string[]> {
+  const { withWords = true, onProgress = () => {}, onHarmless = () => {} } = options;
   await using source = await openToInspect(path);
   try {
+    // A check reads most pages once.
+    await source.read({ sql: 'PRAGMA cache_size = -8192' });
+    const size = await kibibytesOf(source);
+    const onShare = (share: number) => onProgress(share * size, size);
+    onShare(0);
     const schema = await storedSchema(source.read);
     const faults = schema.isUnfinished ? [UNFINISHED_IMPORT] : [];
-    faults.push(...namesMissingIn(schema).map((name) => `the schema has no ${name}`));
+    const differences = await differencesIn(source);
+    faults.push(...differences.filter(({ isFault }) => isFault).map(({ text }) => text));
     // Above a limit of 1, SQLite may fail on unreadable data and report no fault.
     const damage = await findFaults(source, 'PRAGMA integrity_check(1)');
     faults.push(...damage);
@@ -31,17 +56,14 @@ export async function checkFile(path: string, { withWords = true } = {}): Promis
       faults.push(...(await findFaults(source, sql)));
     // The next start may have the notes of an older version indexed again.
     if (withWords && damage.length === 0 && schema.version === SCHEMA_VERSION)
-      faults.push(...(await findIndexFaults(source)));
+      faults.push(...(await findIndexFaults(source, onShare)));
+    onShare(1);
+    for (const { isFault, text } of differences) if (!isFault) onHarmless(text);
     return [...new Set(faults)];
   } catch (error) {
     const { message } = error as Error;
     throw new DatabaseUnusable(`cannot read the database ${path}: ${message}`, { cause: error });
   }
-}
-
-/** Returns the names that the schema lacks although its version has them. */
-export function namesMissingIn({ version, names }: StoredSchema): string[] {
-  return namesCreatedBy(version).filter((name) => !names.has(name));
 }
 
 /** Resolves with the lines that a check of SQLite or of this program reports. */
@@ -56,13 +78,17 @@ export async function findFaults({ read }: Source, sql: string): Promise<string[
   }
 }
 
-async function findIndexFaults(source: Source): Promise<string[]> {
-  await source.read({ sql: 'PRAGMA temp_store = MEMORY' });
+async function findIndexFaults(
+  source: Source,
+  onShare: (share: number) => void,
+): Promise<string[]> {
   // One snapshot, because the service may index meanwhile.
   await source.read({ sql: 'BEGIN' });
   const faults: string[] = [];
-  for (const index of INDEXES)
-    faults.push(...(await index.findFaults(source, MAX_FAULTS).catch(reportError)));
+  for (const [place, index] of INDEXES.entries()) {
+    const onPart = (share: number) => onShare((place + share) / INDEXES.length);
+    faults.push(...(await index.findFaults(source, MAX_FAULTS, onPart).catch(reportError)));
+  }
   return faults;
 }
 

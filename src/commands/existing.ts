@@ -18,6 +18,9 @@ import {
 } from '../storage/sqlite/connection.ts';
 import { codeOf, isProtected, refuseReadOnly, unusable } from '../storage/sqlite/unusable.ts';
 
+/** A file at rest has been changed during a command that reads it. */
+export class FileChanged extends DatabaseUnusable {}
+
 type OpenFile = Pick<Database, 'read' | 'close'> & AsyncDisposable;
 
 /** Whether the database at `path` has no write-ahead log: then nobody is writing to it. */
@@ -25,7 +28,7 @@ export function isAtRest(path: string): boolean {
   return !existsSync(companionsOf(path)[0]);
 }
 
-/** Opens a file read-only. At rest, it has no locks and no companions and must not change. */
+/** Opens a file read-only. At rest, it has no locks and no companions; {@link FileChanged}. */
 export async function openToInspect(path: string, mayBeUnfinished = true): Promise<OpenFile> {
   const wasAtRest = isAtRest(path);
   // Whatever changes or replaces a file gives it another time of its status.
@@ -36,8 +39,9 @@ export async function openToInspect(path: string, mayBeUnfinished = true): Promi
   const connect = () => openConnection(address, flags);
   const file = await openExisting(path, connect, READER_PRAGMAS, { mayBeUnfinished });
   const refuseChanged = () => {
-    if (wasAtRest && (!isAtRest(path) || timeOf() !== before))
-      throw new DatabaseUnusable(`${path} has changed: run the command again`);
+    // A service that starts only adds a log: until that is written into it, the file stays.
+    if (wasAtRest && timeOf() !== before)
+      throw new FileChanged(`${path} has changed: run the command again`);
   };
   return { ...file, read: (statement) => file.read(statement).finally(refuseChanged) };
 }

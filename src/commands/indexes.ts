@@ -17,7 +17,11 @@ interface RecordIndex {
   /** Returns the statement that adds rows, each with all columns of `of`, or of `resource`. */
   insertion(rows: Rows, of?: Relation): Statement;
   /** Resolves with a line for each fault. All reads must be of one snapshot. */
-  findFaults(source: Source, maxFaults: number): Promise<string[]>;
+  findFaults(
+    source: Source,
+    maxFaults: number,
+    onShare: (share: number) => void,
+  ): Promise<string[]>;
 }
 
 /** All indexes, which commands fill, check and rebuild. */

@@ -2,10 +2,10 @@
 import { BLOCK_BITS } from '../list-extension.ts';
 import { pagesOf, relationsIn, rowsOn } from '../pages.ts';
 import type { Relation } from '../relations.ts';
+import { differencesIn } from '../schema/differences.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
-import { storedSchema } from '../storage/schema/migrations.ts';
 import { reasonOf } from '../storage/sqlite/unusable.ts';
-import { blockCountsOf, findFaults, namesMissingIn } from './check.ts';
+import { blockCountsOf, findFaults } from './check.ts';
 import { openAlone } from './existing.ts';
 import { INDEXES } from './indexes.ts';
 
@@ -13,9 +13,9 @@ import { INDEXES } from './indexes.ts';
 export async function repairFile(path: string): Promise<void> {
   await using file = await openAlone(path);
   try {
-    const [missing] = namesMissingIn(await storedSchema(file.read));
-    if (missing !== undefined)
-      throw new Error(`the schema has no ${missing}; export the records and import them elsewhere`);
+    // A trigger of somebody else could change records meanwhile.
+    const fault = (await differencesIn(file)).find(({ isFault }) => isFault);
+    if (fault) throw new Error(`${fault.text}; export the records and import them elsewhere`);
     const relations = await relationsIn(file);
     // If anything fails, the end of the connection rolls back.
     await file.read({ sql: 'BEGIN IMMEDIATE' });

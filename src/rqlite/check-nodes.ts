@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isOnPage, LOWEST, pagesOf, type RowRange, relationsIn } from '../pages.ts';
 import { columnsOf, keysOf, type Relation, typeOf } from '../relations.ts';
+import { differencesIn } from '../schema/differences.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGE_COLUMNS } from '../storage/numbers.ts';
 import { storedSchema } from '../storage/schema/migrations.ts';
@@ -34,6 +35,9 @@ export async function checkNodes(address: ClusterAddress): Promise<string[]> {
   const faults = nodes.flatMap(({ url, fault }) => (fault ? [`${url} ${fault}`] : []));
   const present = nodes.filter((_, place) => standings[place]);
   const model = present.find(({ fault }) => !fault) ?? present[0];
+  for (const { url, ...node } of present)
+    for (const { isFault, text } of await differencesIn(node))
+      if (isFault) faults.push(`${url}: ${text}`);
   for (const relation of model ? await relationsIn(model) : [])
     for await (const bounds of commonPages(present, relation)) {
       faults.push(...(await comparePage(cluster, present, relation, bounds)));

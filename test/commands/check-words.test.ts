@@ -64,6 +64,15 @@ const PLANTED: Record<string, readonly [sql: string, line: string]> = {
        VALUES (2, '2 note', '東京 京都 都 milk word word')`,
     'note_words: record 2 has other words than its texts',
   ],
+  'words of two records exchanged': [
+    `INSERT OR REPLACE INTO note_words (rowid, title, body)
+       VALUES (1, 'note 2', '東京 京都 都 milk word')`,
+    'note_words: record 1 has other words than its texts',
+  ],
+  'a wrong number of words': [
+    `UPDATE note_words_docsize SET sz = x'020C' WHERE id = 7`,
+    'note_words: record 7 has other words than its texts',
+  ],
   'an index that SQLite finds to be damaged': [
     'DELETE FROM note_words_data WHERE id > 1000',
     'fts5: corruption found reading blob 137438953473 from table "note_words"',
@@ -94,6 +103,16 @@ for (const [what, [sql, line]] of Object.entries(PLANTED)) {
 
 test('check: reports at most 25 faults of the search index', async (t) => {
   assert.equal((await checkAfter(t, 'DELETE FROM note_words WHERE rowid < 100')).length, 25);
+});
+
+test('check: names each of several records with other words', async (t) => {
+  const swap = (id: number, title: string) => `
+    INSERT OR REPLACE INTO note_words (rowid, title, body)
+    VALUES (${id}, '${title}', '東京 京都 都 milk' || replace(hex(zeroblob(${id})), '00', ' word'))`;
+  assert.deepEqual(
+    await checkAfter(t, `${swap(10, 'note 20')}; ${swap(20, 'note 10')}; ${swap(30, '30 note')}`),
+    [10, 20, 30].map((id) => `note_words: record ${id} has other words than its texts`),
+  );
 });
 
 test('check: the service has yet to index changes, or all records', async (t) => {

@@ -13,6 +13,7 @@ import {
   newFile,
   openDatabase,
   openOther,
+  PWN,
   withNumbers,
   writeForeignFile,
 } from '../support/databases.ts';
@@ -238,10 +239,96 @@ test('check: reads the log too, whatever the name of the file', async (t) => {
     assert.deepEqual(await checkFile(name), [fault], name);
 });
 
-test('check: refused if a service has started to use the file meanwhile', async (t) => {
+test('check: a service that starts to use the file meanwhile does not matter', async (t) => {
   const path = copyFilled(t);
   const add = await addLeftovers(t, path, 'DELETE FROM tag_blocks');
   const checking = checkFile(path);
   add();
-  await assert.rejects(checking, /has changed: run the command again$/);
+  assert.deepEqual(await checking, []);
+});
+
+test('check: begins again when the file changes, once', async (t) => {
+  const [path, other] = [copyFilled(t), copyFilled(t)];
+  await writeForeignFile(other, 'DELETE FROM tag_blocks');
+  let changes = 1;
+  // The progress begins anew with each attempt.
+  const onProgress = (done: number) => {
+    if (done > 0 || changes === 0) return;
+    changes -= 1;
+    copyFileSync(other, path);
+  };
+  const fault = 'tag_blocks: block 0 counts 0 records, but there are 48';
+  assert.deepEqual(await checkFile(path, { onProgress }), [fault]);
+  changes = 2;
+  await assert.rejects(checkFile(path, { onProgress }), /has changed: run the command again$/);
+});
+
+/** Writes to the text that SQLite keeps of a part of the schema. */
+const rewrite = (name: string, from: string, to: string) => `
+  PRAGMA writable_schema = ON;
+  UPDATE sqlite_schema SET sql = replace(sql, '${from}', '${to}') WHERE name = '${name}'`;
+
+/** What does not belong to the schema: how it gets there, and the line about it. */
+const FOREIGN: Record<string, readonly [sql: string, line: string]> = {
+  'a trigger': [PWN, 'the trigger pwned is not of the schema'],
+  'a trigger with the name of a known table': [
+    PWN.replace('pwned', '_litestream_seq'),
+    'the trigger _litestream_seq is not of the schema',
+  ],
+  'a view': ['CREATE VIEW seen AS SELECT 1', 'the view seen is not of the schema'],
+  'a unique index': [
+    'CREATE UNIQUE INDEX one ON notes (title)',
+    'the index one is not of the schema',
+  ],
+  'an index of an expression': [
+    'CREATE INDEX bodies ON notes (body = title)',
+    'the index bodies is not of the schema',
+  ],
+  'an index of some rows': [
+    'CREATE INDEX few ON notes (title) WHERE id < 9',
+    'the index few is not of the schema',
+  ],
+  'a table that refers to notes': [
+    'CREATE TABLE pins (note_id REFERENCES notes)',
+    'the table pins is not of the schema',
+  ],
+  'a changed trigger': [
+    rewrite('note_version_kept', '600000', '600001'),
+    'the trigger note_version_kept was changed',
+  ],
+  'a changed table': [
+    'ALTER TABLE tags ADD COLUMN colour TEXT CHECK (colour = 1)',
+    'the table tags was changed',
+  ],
+  'a view in place of an index': [
+    'DROP INDEX tags_by_name; CREATE VIEW tags_by_name AS SELECT 1',
+    'the view tags_by_name is not of the schema',
+  ],
+};
+
+for (const [what, [sql, line]] of Object.entries(FOREIGN)) {
+  test(`check: finds ${what} in the schema`, async (t) => {
+    const path = copyFilled(t);
+    await writeForeignFile(path, sql);
+    const faults = await checkFile(path);
+    assert.ok(faults.includes(line), faults.join('\n'));
+  });
+}
+
+test('check: names other tables and indexes, which are no faults', async (t) => {
+  const path = copyFilled(t);
+  await writeForeignFile(
+    path,
+    `CREATE TABLE own (a); CREATE INDEX titles ON notes (title); ANALYZE;
+     CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);
+     CREATE VIRTUAL TABLE found USING fts5(text)`,
+  );
+  const lines: string[] = [];
+  const onHarmless = (line: string) => void lines.push(line);
+  assert.deepEqual(await checkFile(path, { onHarmless }), []);
+  assert.deepEqual(lines.slice(0, 3), [
+    'the table own is not of the schema',
+    'the index titles is not of the schema',
+    'the table found is not of the schema',
+  ]);
 });

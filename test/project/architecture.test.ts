@@ -26,7 +26,7 @@ const LAYERS = [
   doors,
   ['background'],
   ['feature'],
-  ['contract', 'database-paths', 'list-extension', 'pages'],
+  ['contract', 'database-paths', 'list-extension', 'pages', 'schema'],
   ['http', 'relations', 'storage'],
   ['accept', 'bounded-wait', 'resources', 'socket-path', 'suggestion', 'time', 'version'],
 ];

@@ -187,6 +187,10 @@ export function damagePageOf(path: string, text: string): void {
   writeFileSync(path, bytes.fill(0xff, start, start + PAGE_BYTES));
 }
 
+/** SQL of a trigger that changes each new note. */
+export const PWN = `CREATE TRIGGER pwned AFTER INSERT ON notes BEGIN
+  UPDATE notes SET body = 'pwned' WHERE id = new.id; END`;
+
 /** SQL that adds a comment that the index of the comments of a note lacks. */
 export const LOSE_INDEXED_ROW = `PRAGMA writable_schema = ON;
   UPDATE sqlite_schema SET sql = sql || ' WHERE id < 0' WHERE name = 'comments_of_note';

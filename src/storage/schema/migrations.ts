@@ -31,16 +31,13 @@ export async function migrate(database: Database, steps: readonly string[] = STE
   }
 }
 
-/** What a database contains. */
-export type StoredSchema = Awaited<ReturnType<typeof storedSchema>>;
-
 /** Rejects for a newer schema, another program, and a development version. */
 export async function storedSchema(read: Database['read'], known = SCHEMA_VERSION) {
   const found = await read({
     sql: `SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
   });
   const names = new Set(found.map(({ name }) => String(name)));
-  if (names.size === 0) return { version: 0, names, isUnfinished: false };
+  if (names.size === 0) return { version: 0, isUnfinished: false };
   if (!names.has('notes_server_schema') || names.has(OLD_TABLE)) {
     const isOurs = [...names].some((name) => name.startsWith('notes_server_'));
     const advice = 'export it with that version, and import the export here';
@@ -56,7 +53,7 @@ export async function storedSchema(read: Database['read'], known = SCHEMA_VERSIO
         'Start the newer one, or restore a backup from before it',
     );
   // If `isUnfinished`, it holds a part of an import.
-  return { version, names, isUnfinished: names.has(IMPORT_MARK) };
+  return { version, isUnfinished: names.has(IMPORT_MARK) };
 }
 
 /** A table of development versions. */

@@ -7,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { checkFile } from '../../../src/commands/check.ts';
 import { runCommand } from '../../support/command.ts';
 import { newFile, openDatabase, writeForeignFile } from '../../support/databases.ts';
+import { filledFile } from '../../support/filled.ts';
+import { exported, runInProcess } from '../../support/in-process-command.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
@@ -36,6 +38,16 @@ test('check: ok beside a service that writes', async (t) => {
   }
   isChecking = false;
   await written;
+});
+
+test('check: shows its progress', async (t) => {
+  const path = newFile(t);
+  await runInProcess(['import', '--db', path], { input: await exported(await filledFile(t, 600)) });
+  const { line, progress } = await runInProcess(['check', path]);
+  assert.equal(line, `${path}: ok`);
+  const percents = [...progress.matchAll(/checked (\d+) % of [\d,]+ KiB/g)].map(([, each]) => each);
+  assert.deepEqual([percents[0], percents.includes('50'), percents.at(-1)], ['0', true, '100']);
+  assert.ok(progress.endsWith('\n'));
 });
 
 /** Files that cannot be checked. A function makes each at a path, or returns another path. */

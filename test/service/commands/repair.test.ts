@@ -9,7 +9,6 @@ import { repairFile } from '../../../src/commands/repair.ts';
 import { RELATIONS } from '../../../src/relations.ts';
 import { runCommand } from '../../support/command.ts';
 import {
-  change,
   contentsOf,
   damagePageOf,
   holdLock,
@@ -19,6 +18,7 @@ import {
   rows,
   writeForeignFile,
 } from '../../support/databases.ts';
+import { controlDriver } from '../../support/failing-driver.ts';
 import { filledFile } from '../../support/filled.ts';
 import { exported } from '../../support/in-process-command.ts';
 import {
@@ -179,16 +179,23 @@ for (const [what, [damage, reason]] of Object.entries(REFUSED)) {
   });
 }
 
-test('repair: a failure half-way leaves the index as it was', async (t) => {
+test('repair: a failure of any call leaves the file as it was', async (t) => {
   const path = indexedFile(t);
-  await writeForeignFile(
-    path,
-    `CREATE TRIGGER fails BEFORE INSERT ON note_words_position BEGIN
-       SELECT raise(ABORT, 'no room'); END`,
-  );
-  await assert.rejects(repairFile(path), /cannot repair \S+: .*no room$/);
+  await writeForeignFile(path, 'DELETE FROM note_words WHERE rowid > 3; DELETE FROM note_blocks');
+  const before = readFileSync(path);
+  const driver = controlDriver(t);
+  let call = 1;
+  for (let hasFailed = true; hasFailed; call += 1) {
+    driver.arm({ call, code: 'FULL', manner: 'once' });
+    const repairing = repairFile(path);
+    hasFailed = await repairing.then(
+      () => false,
+      () => true,
+    );
+    assert.deepEqual(hasFailed, driver.hasFailed());
+    if (hasFailed) assert.deepEqual(readFileSync(path), before, `call ${call}`);
+  }
+  driver.arm(undefined);
+  assert.ok(call > 20, `${call} calls`);
   assert.deepEqual(await checkFile(path), []);
-  const database = await openDatabase(t, path);
-  await assertIndexed(database);
-  await change(database, 'DROP TRIGGER fails');
 });

@@ -18,7 +18,7 @@ async function withFewPages(test: TestContext): Promise<Cramped> {
   const connections = new Set<sqlite3.Database>();
   const original = sqlite3.Database.prototype.exec;
   sqlite3.Database.prototype.exec = function (...args) {
-    connections.add(this);
+    if (Reflect.get(this, 'filename') !== ':memory:') connections.add(this);
     return original.apply(this, args);
   };
   const service = await startService(test, { db: newFile(test) });
