@@ -80,7 +80,8 @@ function erasing(relation: Relation, from: string): string {
     DELETE FROM ${table} WHERE (${names}) IN (
       SELECT ${names} FROM (
         SELECT ${names}, sum(size) OVER (ROWS UNBOUNDED PRECEDING) - size AS before
-        FROM (SELECT ${keys.join(', ')}, 0${texts.join('')} AS size FROM ${from} LIMIT ${STEP.rows}))
+        FROM (SELECT ${keys.join(', ')}, 0${texts.join('')} AS size FROM ${from}
+              LIMIT ${STEP.rows}))
       WHERE before < ${STEP.bytes})`;
 }
 

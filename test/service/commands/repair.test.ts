@@ -1,7 +1,7 @@
 // `notes-server check --repair FILE`: rebuilds the counts and the search index, changes nothing
 // else, and refuses what it cannot mend.
 import assert from 'node:assert/strict';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { blockCountsOf, checkFile } from '../../../src/commands/check.ts';
