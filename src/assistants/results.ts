@@ -1,4 +1,5 @@
 // What a model gets to see of an answer: compact JSON, without what costs it much to read.
+import { countCodePoints, indexAfter } from '../code-points.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Members } from '../resources/resource.ts';
 import type { requestOf } from './arguments.ts';
@@ -14,13 +15,15 @@ export function textOf(
   const json = large ? Buffer.concat(large) : body;
   const answer: Members = JSON.parse(`${json}`);
   if (Array.isArray(answer.items)) return JSON.stringify(pageOf(answer, answer.items));
-  const { body: whole, etag = headers[headers.indexOf('etag') + 1], ...members } = answer;
+  const { body: shown, etag = headers[headers.indexOf('etag') + 1], ...members } = answer;
   const { tags = sent.tags } = members;
-  const characters = [...`${whole}`];
+  const whole = `${shown}`;
+  const characters = countCodePoints(whole);
   // A model need not escape the quotes of a tag, and who writes knows the text.
   const bare = `${etag}`.replaceAll('"', '');
-  const note = { ...members, tags, etag: bare, characters: characters.length };
-  return JSON.stringify(method === 'GET' ? { ...note, ...partOf(characters, offset) } : note);
+  const note = { ...members, tags, etag: bare, characters };
+  if (method !== 'GET') return JSON.stringify(note);
+  return JSON.stringify({ ...note, ...partOf(whole, characters, offset) });
 }
 
 /** Adds to a page of a list how to go on, and leaves of a snippet only its text. */
@@ -32,9 +35,10 @@ function pageOf(page: Members, items: readonly Members[]): object {
 }
 
 /** Returns the part of a body from an offset on, and how to go on if more follows. */
-function partOf(characters: readonly string[], offset: number): object {
+function partOf(whole: string, characters: number, offset: number): object {
   const end = offset + TOOL_HELP.characters;
-  const remaining = characters.length - end;
-  const part = { body: characters.slice(offset, end).join('') };
+  const remaining = characters - end;
+  const start = indexAfter(whole, offset);
+  const part = { body: whole.slice(start, indexAfter(whole, TOOL_HELP.characters, start)) };
   return remaining > 0 ? { ...part, remaining, next_offset: end } : part;
 }
