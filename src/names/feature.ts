@@ -9,6 +9,7 @@ import type { RecordFeature } from '../records/feature.ts';
 import type { Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Members, Resource } from '../resources/resource.ts';
+import { createKeyFinder, readKey } from '../retries/feature.ts';
 import { namesInLists } from './in-lists.ts';
 import { createFinder, NAME_TAKEN, namesOfNotes } from './named-notes.ts';
 
@@ -26,13 +27,18 @@ interface NamedOperation {
   newNote?(input: Named): Members;
 }
 
+interface Finders {
+  readonly find: ReturnType<typeof createFinder>;
+  readonly findAnswered: ReturnType<typeof createKeyFinder>;
+}
+
 /** The notes at their names; `operations` are what else can be done with them. */
 export function names(
   core: Core,
   handlersOf: (resource: Resource, bases: Bases) => Records,
   { operations: others = [] }: { readonly operations?: readonly NamedOperation[] } = {},
 ): RecordFeature {
-  const find = createFinder(core);
+  const finders = { find: createFinder(core), findAnswered: createKeyFinder(core) };
   return {
     inLists: namesInLists,
     inWrites: namesOfNotes,
@@ -48,7 +54,7 @@ export function names(
         ...others,
       ];
       return operations.map((each) => {
-        const answer = (input: Named) => performAt(input, each, records, find);
+        const answer = (input: Named) => performAt(input, each, records, finders);
         return endpoint(each.method, `/named/{name}${each.suffix}`, answer, each.readBody);
       });
     },
@@ -66,7 +72,7 @@ async function performAt(
   input: Named,
   { suffix, perform, newNote }: NamedOperation,
   { create }: Records,
-  find: ReturnType<typeof createFinder>,
+  { find, findAnswered }: Finders,
 ): Promise<Reply> {
   const { name } = input.parameters;
   const path = `/named/${name}${suffix}`;
@@ -76,12 +82,15 @@ async function performAt(
     try {
       if (id === undefined) {
         if (!newNote) throw noNote(name);
-        if (input.headers['if-match']) throw noNote(name, 'precondition-failed');
-        const body = { ...newNote(input), name };
-        const reply = await create({ ...input, parameters: {}, body }, path);
-        if (!reply.headers?.includes('idempotent-replayed')) return reply;
-        // The first request may have changed another note, which may be deleted.
-        id = Number(reply.createdIds?.note_id);
+        id = await findAnswered(readKey(input, path));
+        if (id === undefined) {
+          if (input.headers['if-match']) throw noNote(name, 'precondition-failed');
+          const body = { ...newNote(input), name };
+          const reply = await create({ ...input, parameters: {}, body }, path);
+          if (!reply.headers?.includes('idempotent-replayed')) return reply;
+          // The first request may have changed another note, which may be deleted.
+          id = Number(reply.createdIds?.note_id);
+        }
       }
       const parameters = { ...input.parameters, note_id: id };
       const reply = await perform({ ...input, parameters }, path);

@@ -1,6 +1,7 @@
 // The keys of requests that must not be carried out twice, however often they are sent: a
 // repetition creates nothing and gets the first answer.
 import { createHash, hash } from 'node:crypto';
+import type { Core } from '../feature.ts';
 import { Problem } from '../http/problem.ts';
 import type { Given, RecordInput, WritePart } from '../records/creation.ts';
 import type { RecordFeature } from '../records/feature.ts';
@@ -60,7 +61,7 @@ export function requestKeys(resource: Resource): WritePart {
 }
 
 /** Returns what a request to `path` gives to a write by its key, if it has one. */
-export function readKey({ headers, call }: RecordInput, path?: string) {
+export function readKey({ headers, call }: Pick<RecordInput, 'headers' | 'call'>, path?: string) {
   if (headers['idempotency-key'] === undefined) return undefined;
   // Without the base path: a new --base-url must not turn a repetition into a first request.
   const scope = [call.key?.digest ?? '', path, headers['idempotency-key']];
@@ -81,6 +82,21 @@ export function keyGiven(key: string, fingerprint: string): Given {
       // The first answer may have got lost, so a repetition gets the same: 201, too.
       return { headers: REPLAYED, isReplay: true };
     },
+  };
+}
+
+/**
+ * Returns a function that resolves with the id of the record that the first request with the same
+ * key has written; with undefined if there was none. It rejects if that request was another one.
+ */
+export function createKeyFinder({ database }: Core) {
+  const sql = `SELECT id, fingerprint FROM ${ANSWERS} WHERE key = ?1 ->> '$'`;
+  return async (once: Given | undefined): Promise<number | undefined> => {
+    if (!once) return undefined;
+    const [row] = await database.read({ sql, parameter: JSON.stringify(once.key) });
+    const { refusal } = row ? once.settle(row) : {};
+    if (refusal) throw refusal;
+    return row && Number(row.id);
   };
 }
 
