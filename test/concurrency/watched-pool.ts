@@ -54,7 +54,9 @@ export async function identities(
   size: number,
   signal?: AbortSignal,
 ): Promise<readonly Identity[]> {
-  return (await pool.run('identify', [...Array(size).keys()], signal)) as readonly Identity[];
+  return (await pool.run('identify', [...Array(size).keys()], {
+    gone: signal,
+  })) as readonly Identity[];
 }
 
 /** Asserts that a request for this many threads is served. */
@@ -72,9 +74,15 @@ export type Held = ReturnType<typeof enqueue>;
 /**
  * Requests threads that work until their gate opens. The request may have to wait for its threads.
  */
-export function enqueue(pool: ThreadPool, size: number, signal?: AbortSignal) {
+export function enqueue(
+  pool: ThreadPool,
+  size: number,
+  gone?: AbortSignal,
+  mayBeGone?: AbortSignal,
+) {
   const gate = createGate();
-  const answer = pool.run('wait', Array(size).fill(gate.cells), signal) as Promise<
+  const client = { gone, mayBeGone };
+  const answer = pool.run('wait', Array(size).fill(gate.cells), client) as Promise<
     readonly Identity[]
   >;
   // Some answers fail only because the pool is closed at the end of a test.
