@@ -7,6 +7,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { startApp } from '../../src/app.ts';
+import { EXPORT_LIMITS } from '../../src/export/feature.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import type { Log } from '../../src/log/log.ts';
 import { startCommand } from '../support/command.ts';
@@ -215,23 +216,36 @@ test('export over HTTP: a stop waits for who reads, and leaves no log', async (t
   }
 });
 
-test('export over HTTP: the end of a key is no fault in the log', async (t) => {
-  const apiKeysFile = join(temporaryFolder(t), 'keys');
-  writeFileSync(apiKeysFile, 'one');
-  const ends: unknown[] = [];
-  const write: Log['write'] = (level, text, fields) => {
-    if (text === 'stream ended') ends.push([level, fields?.error, fields?.reason]);
-  };
-  const options = { ...optionsFor('--db', await largeFile(t)), apiKeysFile };
-  const app = await startApp(options, { writes: () => true, write, flush() {} });
-  t.after(() => app.close());
-  const message = await begin(app.address, { 'x-api-key': 'one' });
-  writeFileSync(apiKeysFile, 'two');
-  await app.reloadKeys();
-  await assert.rejects(rest(message), { code: 'ECONNRESET' });
-  await until(() => ends.length > 0);
-  assert.deepEqual(ends, [['info', undefined, 'The key has expired or was removed.']]);
-});
+for (const [what, reason] of [
+  ['the end of a key', 'The key has expired or was removed.'],
+  ['a client that reads too slowly on the whole', 'The client has read too slowly.'],
+] as const)
+  test(`export over HTTP: ${what} is no fault in the log, and frees the place`, async (t) => {
+    const apiKeysFile = join(temporaryFolder(t), 'keys');
+    writeFileSync(apiKeysFile, 'one');
+    const ends: unknown[] = [];
+    const write: Log['write'] = (level, text, fields) => {
+      if (text === 'stream ended') ends.push([level, fields?.error, fields?.reason]);
+    };
+    const options = { ...optionsFor('--db', await largeFile(t)), apiKeysFile };
+    const app = await startApp(options, { writes: () => true, write, flush() {} });
+    t.after(() => app.close());
+    const isSlow = what !== 'the end of a key';
+    // What it has read never suffices, although it reads each part in time.
+    const bytesPerSecond = isSlow ? Number.POSITIVE_INFINITY : EXPORT_LIMITS.bytesPerSecond;
+    setLimits(t, EXPORT_LIMITS, { graceMs: 0, bytesPerSecond });
+    const message = await begin(app.address, { 'x-api-key': 'one' });
+    if (!isSlow) {
+      writeFileSync(apiKeysFile, 'two');
+      await app.reloadKeys();
+    }
+    await assert.rejects(rest(message), { code: 'ECONNRESET' });
+    await until(() => ends.length > 0);
+    assert.deepEqual(ends, [['info', undefined, reason]]);
+    Object.assign(EXPORT_LIMITS, { bytesPerSecond: 1 });
+    const next = await begin(app.address, { 'x-api-key': isSlow ? 'one' : 'two' });
+    assert.ok((await rest(next)).endsWith(`"records":${MANY}}\n`));
+  });
 
 test('export over HTTP: 503 if the file has moved or the copy fails', async (t) => {
   const db = await filledFile(t, 1);
