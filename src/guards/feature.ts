@@ -18,7 +18,12 @@ export interface SharedGuards {
   readonly createLimiter?: GuardOptions['createLimiter'];
 }
 
-type Options = Omit<GuardOptions, 'keys' | 'baseUrl' | 'createLimiter'> & KeySource;
+type Given = 'keys' | 'baseUrl' | 'hasBaseUrl' | 'createLimiter';
+type Options = Omit<GuardOptions, Given> &
+  KeySource & {
+    /** Undefined: where the service listens. */
+    readonly baseUrl: string | undefined;
+  };
 
 /** What {@link guards} returns. */
 export type Guarded = Awaited<ReturnType<typeof guards>>;
@@ -30,10 +35,11 @@ export async function guards(
 ) {
   const { trustProxy } = options;
   const keys = await loadKeys(options, entries);
+  const given = { ...options, hasBaseUrl: options.baseUrl !== undefined, keys, createLimiter };
   return {
     requiresKey: keys !== undefined,
     routes: () => [ownKey()],
-    guardAt: (baseUrl: string) => createGuard({ ...options, keys, baseUrl, createLimiter }),
+    guardAt: (baseUrl: string) => createGuard({ ...given, baseUrl }),
     networkOf: (sender: Sender) => clientNetwork(sender, trustProxy),
     /** Returns what the log calls a client. */
     nameOf: (sender: Sender, key?: string) =>
