@@ -1,5 +1,4 @@
 // What a model gets to see of an answer: compact JSON, without what costs it much to read.
-import { countCodePoints, indexAfter } from '../code-points.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Members } from '../resources/resource.ts';
 import type { requestOf } from './arguments.ts';
@@ -18,7 +17,8 @@ export function textOf(
   const { body: shown, etag = headers[headers.indexOf('etag') + 1], ...members } = answer;
   const { tags = sent.tags } = members;
   const whole = `${shown}`;
-  const characters = countCodePoints(whole);
+  let characters = 0;
+  for (let at = 0; at < whole.length; at = indexAfter(whole, at, 1)) characters += 1;
   // A model need not escape the quotes of a tag, and who writes knows the text.
   const bare = `${etag}`.replaceAll('"', '');
   const note = { ...members, tags, etag: bare, characters };
@@ -38,7 +38,15 @@ function pageOf(page: Members, items: readonly Members[]): object {
 function partOf(whole: string, characters: number, offset: number): object {
   const end = offset + TOOL_HELP.characters;
   const remaining = characters - end;
-  const start = indexAfter(whole, offset);
-  const part = { body: whole.slice(start, indexAfter(whole, TOOL_HELP.characters, start)) };
+  const start = indexAfter(whole, 0, offset);
+  const part = { body: whole.slice(start, indexAfter(whole, start, TOOL_HELP.characters)) };
   return remaining > 0 ? { ...part, remaining, next_offset: end } : part;
+}
+
+/** Returns the index after `count` characters from `start` on, at most the length of the text. */
+function indexAfter(text: string, start: number, count: number): number {
+  let index = start;
+  for (let left = count; left > 0 && index < text.length; left -= 1)
+    index += (text.codePointAt(index) ?? 0) > 0xffff ? 2 : 1;
+  return index;
 }

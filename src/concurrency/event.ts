@@ -1,5 +1,4 @@
 // POST /event/sync: one event signals that a shared text is ready, another that it has been read.
-import { countCodePoints } from '../code-points.ts';
 import { Event } from './sync.ts';
 import { demonstration } from './thread.ts';
 
@@ -33,6 +32,6 @@ export const event = demonstration({
     ready.wait();
     const read = text.toString('utf16le');
     done.set();
-    return { payload: read, length: countCodePoints(read), ready: ready.isSet() };
+    return { payload: read, length: [...read].length, ready: ready.isSet() };
   },
 });

@@ -2,7 +2,7 @@
 // its answer. Starting a thread is slow, so idle ones stay until no request has come for a while.
 //
 //   start ──> starting ──> idle <──> leased
-//                 │          │          │ its job has failed, or goes on although nobody waits for it
+//                 │          │          │ its job has failed, or goes on when nobody waits for it
 //                 └──────────┴──────────┴──> ended
 import { availableParallelism } from 'node:os';
 import { waitWithin } from '../bounded-wait.ts';

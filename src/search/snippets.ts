@@ -1,5 +1,4 @@
 // Snippets: the parts of texts that show why a search found them.
-import { countCodePoints, indexAfter } from '../code-points.ts';
 import { MAX_SNIPPET_LENGTH } from '../contract/generated.js';
 import { Turns } from '../http/turns.ts';
 import { FoldedText } from './folded-text.ts';
@@ -105,8 +104,8 @@ function cutOut(text: string, { start, end }: Span, matches: readonly Span[]): S
     else if (match.end > last.end) joined.splice(-1, 1, { ...last, end: match.end });
   }
   const ranges = joined.map((match): [number, number] => [
-    countCodePoints(text.slice(start, match.start)),
-    countCodePoints(text.slice(start, Math.min(match.end, end))),
+    Array.from(text.slice(start, match.start)).length,
+    Array.from(text.slice(start, Math.min(match.end, end))).length,
   ]);
   return { text: text.slice(start, end), ranges };
 }
@@ -116,5 +115,8 @@ function spanAround(text: string, first: number): Span {
   const from = Math.max(0, Math.min(first - LEAD, text.length - MAX_SNIPPET_LENGTH));
   const lead = from === 0 ? '' : text.slice(from, first);
   const start = from + (SKIPPED.exec(lead)?.[0].length ?? 0);
-  return { start, end: indexAfter(text, MAX_SNIPPET_LENGTH, start) };
+  const { length } = Array.from(text.slice(start, start + 2 * MAX_SNIPPET_LENGTH))
+    .slice(0, MAX_SNIPPET_LENGTH)
+    .join('');
+  return { start, end: start + length };
 }

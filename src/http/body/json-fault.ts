@@ -1,6 +1,5 @@
 // Finds the first fault of a text that `JSON.parse` has refused, and says where it is: the messages
 // of `JSON.parse` quote the text, and differ between versions of Node.
-import { countCodePoints } from '../../code-points.ts';
 
 /** White space, then a token, or a string as far as it is valid; the last group is its end. */
 const TOKEN = new RegExp(
@@ -23,7 +22,12 @@ const FOUND: Readonly<Record<string, string>> = {
 export type Place = (text: string) => string;
 
 /** The {@link Place} of a text that is a part of a line. */
-export const columnAfter: Place = (text) => `column ${countCodePoints(text) + 1}`;
+export const columnAfter: Place = (text) => {
+  let column = 1;
+  for (let at = 0; at < text.length; at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1)
+    column += 1;
+  return `column ${column}`;
+};
 
 /** Returns the {@link Place} of a text that follows `before` in a body. */
 export function placeAfter(before: Buffer): Place {
