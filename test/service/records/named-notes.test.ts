@@ -139,6 +139,19 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       assert.deepEqual(await send('d', second), [200, 'first\nsecond']);
     });
 
+    test('names: of many appends with one key at once, one creates the note', async (t) => {
+      const { request } = await start(t);
+      const once = { json: { text: 'first' }, headers: { 'idempotency-key': 'k' } };
+      const all = await Promise.all(
+        Array.from({ length: CONNECTIONS }, () => request('POST', `${AT}/append`, once)),
+      );
+      const answers = all.map(({ status, headers }) => [status, headers['idempotent-replayed']]);
+      const created = answers.findIndex(([status]) => status === 201);
+      assert.deepEqual(answers.splice(created, 1), [[201, undefined]]);
+      assert.deepEqual(answers, Array(CONNECTIONS - 1).fill([200, 'true']));
+      for (const { json } of all) assert.equal(json.body, 'first');
+    });
+
     test('names: without a note, a key is checked before all else', async (t) => {
       const { request } = await start(t);
       const send = async (key: string, text: string, condition = {}) => {
