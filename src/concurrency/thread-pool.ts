@@ -32,14 +32,6 @@ export const POOL_LIMITS = {
   growMs: 50,
 };
 
-/** What is known of the client of a request; both signals may be missing. */
-interface Client {
-  /** Aborts when the client has gone. */
-  readonly gone?: AbortSignal | undefined;
-  /** Aborts when the client may have gone: then all others come first. */
-  readonly mayBeGone?: AbortSignal | undefined;
-}
-
 interface Waiter {
   readonly size: number;
   readonly grant: (threads: readonly PoolThread[]) => void;
@@ -65,13 +57,17 @@ export class ThreadPool {
     this.#maxThreads = maxThreads;
   }
 
-  /** Resolves with a result for each input, in order; rejects with NoThreads if none is in time. */
+  /**
+   * Resolves with a result for each input, in order; rejects with NoThreads if none is in time. The
+   * signals abort when the client has gone, and when it may have gone.
+   */
   async run(
     task: string,
     inputs: readonly unknown[],
-    client: Client = {},
+    gone?: AbortSignal,
+    mayBeGone?: AbortSignal,
   ): Promise<readonly unknown[]> {
-    const threads = await this.#lease(inputs.length, client);
+    const threads = await this.#lease(inputs.length, gone, mayBeGone);
     const jobs = Promise.all(
       threads.map((thread, index) => thread.perform({ task, index, input: inputs[index] })),
     );
@@ -85,12 +81,12 @@ export class ThreadPool {
       for (const thread of threads) thread.terminate();
     };
     try {
-      const results = await doneWithin(POOL_LIMITS.jobMs, client.gone);
+      const results = await doneWithin(POOL_LIMITS.jobMs, gone);
       this.#takeBack(threads);
       return results;
     } catch (error) {
       // The remaining threads may wait for one that has failed, or still work.
-      if (!client.gone?.aborted) terminate();
+      if (!gone?.aborted) terminate();
       else doneWithin(POOL_LIMITS.abandonedMs).then(() => this.#takeBack(threads), terminate);
       throw error;
     }
@@ -111,12 +107,15 @@ export class ThreadPool {
   }
 
   /** Resolves in the order of the calls, but last for clients that may have gone. */
-  async #lease(size: number, { gone, mayBeGone }: Client): Promise<readonly PoolThread[]> {
+  async #lease(
+    size: number,
+    signal?: AbortSignal,
+    mayBeGone?: AbortSignal,
+  ): Promise<readonly PoolThread[]> {
     const full = () => new NoThreads('Too many demonstrations wait for threads.');
     if (this.#queue.size >= POOL_LIMITS.queue) throw full();
     const late = () => new NoThreads('No threads became free in time.');
-    const bounds = { ms: POOL_LIMITS.queueMs, late, signal: gone };
-    return waitWithin(bounds, (grant, refuse) => {
+    return waitWithin({ ms: POOL_LIMITS.queueMs, late, signal }, (grant, refuse) => {
       const waiter: Waiter = { size, grant, refuse };
       const doubt = () => {
         if (!this.#queue.delete(waiter)) return;

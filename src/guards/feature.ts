@@ -18,12 +18,7 @@ export interface SharedGuards {
   readonly createLimiter?: GuardOptions['createLimiter'];
 }
 
-type Given = 'keys' | 'baseUrl' | 'hasBaseUrl' | 'createLimiter';
-type Options = Omit<GuardOptions, Given> &
-  KeySource & {
-    /** Undefined: where the service listens. */
-    readonly baseUrl: string | undefined;
-  };
+type Options = Omit<GuardOptions, 'keys' | 'baseUrl' | 'createLimiter'> & KeySource;
 
 /** What {@link guards} returns. */
 export type Guarded = Awaited<ReturnType<typeof guards>>;
@@ -35,11 +30,10 @@ export async function guards(
 ) {
   const { trustProxy } = options;
   const keys = await loadKeys(options, entries);
-  const given = { ...options, hasBaseUrl: options.baseUrl !== undefined, keys, createLimiter };
   return {
     requiresKey: keys !== undefined,
     routes: () => [ownKey()],
-    guardAt: (baseUrl: string) => createGuard({ ...given, baseUrl }),
+    guardAt: (baseUrl: string) => createGuard({ ...options, keys, baseUrl, createLimiter }),
     networkOf: (sender: Sender) => clientNetwork(sender, trustProxy),
     /** Returns what the log calls a client. */
     nameOf: (sender: Sender, key?: string) =>

@@ -88,9 +88,8 @@ export function createGuard(options: GuardOptions): Guard {
     const [first = ''] = segments;
     const isSingle = segments.length === 1;
     const isUnlimited = isSingle && UNLIMITED.has(first);
-    if (loopback) checkHost(message, hostname, false);
     // Load balancers ask for the health of a host by any name.
-    else if (hasBaseUrl && !isUnlimited) checkHost(message, hostname, true);
+    if (loopback || (hasBaseUrl && !isUnlimited)) checkHost(message, hostname, !loopback);
     const cors = readOrigins.size > 0 ? corsHeaders(message, readOrigins) : [];
     const isPrivate = isSingle && PRIVATE.has(first);
     const isRead = READ_METHODS.has(message.method);

@@ -25,15 +25,10 @@ const PREFLIGHT_HEADERS = [
 export function checkHost(message: IncomingMessage, own: string, allowsAddresses: boolean): void {
   const host = hostOf(message);
   if (LOOPBACK_HOST.test(host)) return;
-  const name = withoutDot(host.replace(/:\d*$/, '')).toLowerCase();
-  if (name === '' || name === withoutDot(own)) return;
+  const name = host.replace(/\.?(?::\d*)?$/, '').toLowerCase();
+  if (name === '' || name === own || `${name}.` === own) return;
   if (!allowsAddresses || isIP(name.replace(/^\[(.*)\]$/, '$1')) === 0)
     throw new Problem('forbidden', 'This service has no such host name.');
-}
-
-/** Names may end with a dot, as those of the root zone do. */
-function withoutDot(name: string): string {
-  return name.replace(/\.$/, '');
 }
 
 /**

@@ -63,7 +63,7 @@ const STATES: readonly State[] = [
     idle: 0,
     async arrange(pool, signal, clock) {
       const input = { deed: 'run for ever', mates: 0, cells: createGate().cells };
-      const answer = pool.run('fail', [input], { gone: signal });
+      const answer = pool.run('fail', [input], signal);
       answer.catch(() => undefined);
       clock.tick(LIMITS.growMs);
       await until(() => pool.counts().alive === 2 && pool.counts().waiting === 0);

@@ -66,7 +66,7 @@ test('threads: an input that cannot be cloned', async (t) => {
   const clock = stopTime(t);
   const pool = startPool(t);
   const { signal } = new AbortController();
-  await assert.rejects(pool.run('identify', [0, () => 1], { gone: signal }), /could not be cloned/);
+  await assert.rejects(pool.run('identify', [0, () => 1], signal), /could not be cloned/);
   assert.deepEqual(clock.pending(), [POOL_LIMITS.idleMs]);
   assert.equal(getEventListeners(signal, 'abort').length, 0);
   await until(() => pool.living.size === 0);

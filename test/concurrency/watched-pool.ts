@@ -54,9 +54,7 @@ export async function identities(
   size: number,
   signal?: AbortSignal,
 ): Promise<readonly Identity[]> {
-  return (await pool.run('identify', [...Array(size).keys()], {
-    gone: signal,
-  })) as readonly Identity[];
+  return (await pool.run('identify', [...Array(size).keys()], signal)) as readonly Identity[];
 }
 
 /** Asserts that a request for this many threads is served. */
@@ -81,10 +79,8 @@ export function enqueue(
   mayBeGone?: AbortSignal,
 ) {
   const gate = createGate();
-  const client = { gone, mayBeGone };
-  const answer = pool.run('wait', Array(size).fill(gate.cells), client) as Promise<
-    readonly Identity[]
-  >;
+  const inputs = Array(size).fill(gate.cells);
+  const answer = pool.run('wait', inputs, gone, mayBeGone) as Promise<readonly Identity[]>;
   // Some answers fail only because the pool is closed at the end of a test.
   answer.catch(() => undefined);
   return {
