@@ -9,7 +9,6 @@ import type { RecordFeature } from '../records/feature.ts';
 import type { Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Members, Resource } from '../resources/resource.ts';
-import { createKeyFinder, readKey } from '../retries/feature.ts';
 import { namesInLists } from './in-lists.ts';
 import { createFinder, NAME_TAKEN, namesOfNotes } from './named-notes.ts';
 
@@ -25,11 +24,8 @@ interface NamedOperation {
   perform(input: AtId, path: string): Promise<Reply>;
   /** Returns the note to create if none has the name; without it, the answer is 404. */
   newNote?(input: Named): Members;
-}
-
-interface Finders {
-  readonly find: ReturnType<typeof createFinder>;
-  readonly findAnswered: ReturnType<typeof createKeyFinder>;
+  /** Resolves with the note of the first request with the same key, if it takes keys. */
+  findAnswered?(input: Named, path: string): Promise<number | undefined>;
 }
 
 /** The notes at their names; `operations` are what else can be done with them. */
@@ -38,7 +34,7 @@ export function names(
   handlersOf: (resource: Resource, bases: Bases) => Records,
   { operations: others = [] }: { readonly operations?: readonly NamedOperation[] } = {},
 ): RecordFeature {
-  const finders = { find: createFinder(core), findAnswered: createKeyFinder(core) };
+  const find = createFinder(core);
   return {
     inLists: namesInLists,
     inWrites: namesOfNotes,
@@ -54,7 +50,7 @@ export function names(
         ...others,
       ];
       return operations.map((each) => {
-        const answer = (input: Named) => performAt(input, each, records, finders);
+        const answer = (input: Named) => performAt(input, each, records, find);
         return endpoint(each.method, `/named/{name}${each.suffix}`, answer, each.readBody);
       });
     },
@@ -70,9 +66,9 @@ async function readNamed({ read, basePath }: Records, input: AtId): Promise<Repl
 /** Performs an operation; repeats this if another request creates or deletes the note. */
 async function performAt(
   input: Named,
-  { suffix, perform, newNote }: NamedOperation,
+  { suffix, perform, newNote, findAnswered }: NamedOperation,
   { create }: Records,
-  { find, findAnswered }: Finders,
+  find: ReturnType<typeof createFinder>,
 ): Promise<Reply> {
   const { name } = input.parameters;
   const path = `/named/${name}${suffix}`;
@@ -82,7 +78,7 @@ async function performAt(
     try {
       if (id === undefined) {
         if (!newNote) throw noNote(name);
-        id = await findAnswered(readKey(input, path));
+        id = await findAnswered?.(input, path);
         if (id === undefined) {
           if (input.headers['if-match']) throw noNote(name, 'precondition-failed');
           const body = { ...newNote(input), name };

@@ -238,6 +238,19 @@ test('names: a text is a named note, too', async (t) => {
   assert.equal(text, '# Log\n\nsecond');
 });
 
+test('names: a key that is too old is not known, whatever has been written since', async (t) => {
+  const file = newFile(t);
+  const { request } = await startService(t, { db: file });
+  const append = () =>
+    request('POST', `${AT}/append`, { json: { text: 'a' }, headers: { 'idempotency-key': 'k' } });
+  assert.equal((await append()).status, 201);
+  assert.equal((await request('DELETE', AT)).status, 204);
+  assert.equal((await append()).status, 404);
+  const age = 'UPDATE notes_server_answers SET answered_at = answered_at - 86400000';
+  await beside(file, (other) => other.execute(age));
+  assert.equal((await append()).status, 201);
+});
+
 test('names: one is free after another program has deleted its note without it', async (t) => {
   const file = newFile(t);
   const { request } = await startService(t, { db: file });
