@@ -55,7 +55,8 @@ export type App = Awaited<ReturnType<typeof startApp>>;
 
 /** Starts the service; `siblings` are its other processes. If it rejects, nothing stays open. */
 export async function startApp(options: Options, log: Log, siblings: Siblings = {}) {
-  const guarded = await guards({ ...options, loopback: isLocal(options) }, siblings);
+  const access = { loopback: isLocal(options), hasBaseUrl: options.baseUrl !== undefined };
+  const guarded = await guards({ ...options, ...access }, siblings);
   const features: Feature[] = [
     // Before the database, so that a broken installation creates none.
     await docs(guarded.requiresKey),

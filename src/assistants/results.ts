@@ -14,13 +14,16 @@ export function textOf(
   const json = large ? Buffer.concat(large) : body;
   const answer: Members = JSON.parse(`${json}`);
   if (Array.isArray(answer.items)) return JSON.stringify(pageOf(answer, answer.items));
-  const { body: whole, etag = headers[headers.indexOf('etag') + 1], ...members } = answer;
+  const { body: shown, etag = headers[headers.indexOf('etag') + 1], ...members } = answer;
   const { tags = sent.tags } = members;
-  const characters = [...`${whole}`];
+  const whole = `${shown}`;
+  let characters = 0;
+  for (let at = 0; at < whole.length; at = indexAfter(whole, at, 1)) characters += 1;
   // A model need not escape the quotes of a tag, and who writes knows the text.
   const bare = `${etag}`.replaceAll('"', '');
-  const note = { ...members, tags, etag: bare, characters: characters.length };
-  return JSON.stringify(method === 'GET' ? { ...note, ...partOf(characters, offset) } : note);
+  const note = { ...members, tags, etag: bare, characters };
+  if (method !== 'GET') return JSON.stringify(note);
+  return JSON.stringify({ ...note, ...partOf(whole, characters, offset) });
 }
 
 /** Adds to a page of a list how to go on, and leaves of a snippet only its text. */
@@ -32,9 +35,18 @@ function pageOf(page: Members, items: readonly Members[]): object {
 }
 
 /** Returns the part of a body from an offset on, and how to go on if more follows. */
-function partOf(characters: readonly string[], offset: number): object {
+function partOf(whole: string, characters: number, offset: number): object {
   const end = offset + TOOL_HELP.characters;
-  const remaining = characters.length - end;
-  const part = { body: characters.slice(offset, end).join('') };
+  const remaining = characters - end;
+  const start = indexAfter(whole, 0, offset);
+  const part = { body: whole.slice(start, indexAfter(whole, start, TOOL_HELP.characters)) };
   return remaining > 0 ? { ...part, remaining, next_offset: end } : part;
+}
+
+/** Returns the index after `count` characters from `start` on, at most the length of the text. */
+function indexAfter(text: string, start: number, count: number): number {
+  let index = start;
+  for (let left = count; left > 0 && index < text.length; left -= 1)
+    index += (text.codePointAt(index) ?? 0) > 0xffff ? 2 : 1;
+  return index;
 }

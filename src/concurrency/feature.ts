@@ -19,7 +19,7 @@ export function demonstrations(maxThreads: number): Feature {
       // A large body takes many times its size in the threads and in the answer.
       if (call.bytes.length >= DISPATCH_LIMITS.largeBodyBytes) await call.reserveLarge();
       const { inputs, answer } = prepare(body);
-      const text = answer(await threads.run(path, inputs, call.signal()));
+      const text = answer(await threads.run(path, inputs, call.signal(), call.inputSignal()));
       // A run can still be refused, because it has stored nothing.
       if (text.length >= DISPATCH_LIMITS.largeReplyCharacters) call.ensureSendable();
       return jsonReply(200, text);

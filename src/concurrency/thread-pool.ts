@@ -2,7 +2,7 @@
 // its answer. Starting a thread is slow, so idle ones stay until no request has come for a while.
 //
 //   start ──> starting ──> idle <──> leased
-//                 │          │          │ its request has failed or been abandoned
+//                 │          │          │ its job has failed, or goes on when nobody waits for it
 //                 └──────────┴──────────┴──> ended
 import { availableParallelism } from 'node:os';
 import { waitWithin } from '../bounded-wait.ts';
@@ -21,6 +21,8 @@ export const POOL_LIMITS = {
   queue: 256,
   queueMs: 10_000,
   jobMs: 30_000,
+  /** How long a job may go on when its client has gone: to start threads takes longer than most. */
+  abandonedMs: 1_000,
   /** Threads that may be starting at one time: more would only compete for the cores. */
   starting: availableParallelism(),
   /**
@@ -44,6 +46,8 @@ export class ThreadPool {
   readonly #starting = new Set<PoolThread>();
   readonly #idle = new Set<PoolThread>();
   readonly #queue = new Set<Waiter>();
+  /** Those whose clients may have gone. Threads are for them only while the queue is empty. */
+  readonly #doubtful = new Set<Waiter>();
   #idleTimer: NodeJS.Timeout | undefined;
   #growTimer: NodeJS.Timeout | undefined;
 
@@ -53,34 +57,43 @@ export class ThreadPool {
     this.#maxThreads = maxThreads;
   }
 
-  /** Resolves with a result for each input, in order; rejects with NoThreads if none is in time. */
+  /**
+   * Resolves with a result for each input, in order; rejects with NoThreads if none is in time. The
+   * signals abort when the client has gone, and when it may have gone.
+   */
   async run(
     task: string,
     inputs: readonly unknown[],
-    signal?: AbortSignal,
+    gone?: AbortSignal,
+    mayBeGone?: AbortSignal,
   ): Promise<readonly unknown[]> {
-    const threads = await this.#lease(inputs.length, signal);
-    try {
-      const late = () => new Error(`${task} took too long`);
-      const bounds = { ms: POOL_LIMITS.jobMs, late, signal };
-      const results = await waitWithin<readonly unknown[]>(bounds, (resolve, reject) => {
-        const jobs = threads.map((thread, index) =>
-          thread.perform({ task, index, input: inputs[index] }),
-        );
-        Promise.all(jobs).then(resolve, reject);
+    const threads = await this.#lease(inputs.length, gone, mayBeGone);
+    const jobs = Promise.all(
+      threads.map((thread, index) => thread.perform({ task, index, input: inputs[index] })),
+    );
+    const late = () => new Error(`${task} took too long`);
+    const doneWithin = (ms: number, signal?: AbortSignal) =>
+      waitWithin<readonly unknown[]>({ ms, late, signal }, (resolve, reject) => {
+        jobs.then(resolve, reject);
+        return undefined;
       });
-      this.#growTimer?.refresh();
-      this.#addIdle(threads);
+    const terminate = () => {
+      for (const thread of threads) thread.terminate();
+    };
+    try {
+      const results = await doneWithin(POOL_LIMITS.jobMs, gone);
+      this.#takeBack(threads);
       return results;
     } catch (error) {
       // The remaining threads may wait for one that has failed, or still work.
-      for (const thread of threads) thread.terminate();
+      if (!gone?.aborted) terminate();
+      else doneWithin(POOL_LIMITS.abandonedMs).then(() => this.#takeBack(threads), terminate);
       throw error;
     }
   }
 
   counts(): { readonly alive: number; readonly idle: number; readonly waiting: number } {
-    return { alive: this.#alive.size, idle: this.#idle.size, waiting: this.#queue.size };
+    return { alive: this.#alive.size, idle: this.#idle.size, waiting: this.#waiters().length };
   }
 
   /** Ends all threads, and starts no others. Resolves when they have ended. */
@@ -93,40 +106,69 @@ export class ThreadPool {
     await Promise.all(ends);
   }
 
-  /** Resolves in the order of the calls. */
-  async #lease(size: number, signal: AbortSignal | undefined): Promise<readonly PoolThread[]> {
-    if (this.#queue.size >= POOL_LIMITS.queue)
-      throw new NoThreads('Too many demonstrations wait for threads.');
+  /** Resolves in the order of the calls, but last for clients that may have gone. */
+  async #lease(
+    size: number,
+    signal?: AbortSignal,
+    mayBeGone?: AbortSignal,
+  ): Promise<readonly PoolThread[]> {
+    const full = () => new NoThreads('Too many demonstrations wait for threads.');
+    if (this.#queue.size >= POOL_LIMITS.queue) throw full();
     const late = () => new NoThreads('No threads became free in time.');
     return waitWithin({ ms: POOL_LIMITS.queueMs, late, signal }, (grant, refuse) => {
       const waiter: Waiter = { size, grant, refuse };
+      const doubt = () => {
+        if (!this.#queue.delete(waiter)) return;
+        if (this.#doubtful.size >= POOL_LIMITS.queue) refuse(full());
+        else this.#doubtful.add(waiter);
+        this.#distribute();
+      };
       this.#queue.add(waiter);
-      this.#distribute();
+      if (mayBeGone?.aborted) doubt();
+      else this.#distribute();
+      mayBeGone?.addEventListener('abort', doubt);
       // The next request may need fewer threads than this one.
-      return () => this.#queue.delete(waiter) && this.#distribute();
+      return () => {
+        mayBeGone?.removeEventListener('abort', doubt);
+        if (this.#remove(waiter)) this.#distribute();
+      };
     });
+  }
+
+  #waiters(): readonly Waiter[] {
+    return [...this.#queue, ...this.#doubtful];
+  }
+
+  #remove(waiter: Waiter): boolean {
+    return this.#queue.delete(waiter) || this.#doubtful.delete(waiter);
+  }
+
+  #takeBack(threads: readonly PoolThread[]): void {
+    this.#growTimer?.refresh();
+    this.#addIdle(threads);
   }
 
   /** Gives idle threads to the waiting requests in order. */
   #distribute(): void {
-    for (const waiter of this.#queue) {
+    for (const waiter of this.#waiters()) {
       if (this.#idle.size < waiter.size) break;
       // Those that worked last have the warmest caches.
       const threads = [...this.#idle].slice(-waiter.size);
       for (const thread of threads) this.#idle.delete(thread);
-      this.#queue.delete(waiter);
+      this.#remove(waiter);
       waiter.grant(threads);
     }
-    if (this.#queue.size === 0) return;
+    if (this.#waiters().length === 0) return;
     const leased = this.#alive.size - this.#idle.size - this.#starting.size;
     if (leased === 0) this.#grow();
-    else this.#growTimer ??= setTimeout(() => this.#grow(), POOL_LIMITS.growMs).unref();
+    else if (this.#queue.size > 0)
+      this.#growTimer ??= setTimeout(() => this.#grow(), POOL_LIMITS.growMs).unref();
   }
 
   /** Starts threads that the next waiting request lacks. */
   #grow(): void {
     this.#growTimer = undefined;
-    const [{ size } = { size: 0 }] = this.#queue;
+    const [{ size } = { size: 0 }] = this.#waiters();
     try {
       while (this.#idle.size + this.#starting.size < size && this.#hasRoom()) this.#start();
     } catch (error) {
@@ -171,7 +213,7 @@ export class ThreadPool {
 
   /** Rejects the oldest waiter: the next start would probably fail, too. */
   #onFailedStart(error: unknown): void {
-    const [oldest] = this.#queue;
+    const [oldest] = this.#waiters();
     oldest?.refuse(error);
   }
 }

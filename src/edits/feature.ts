@@ -9,7 +9,7 @@ import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call } from '../http/route.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
 import { notes } from '../resources/notes.ts';
-import { readKey } from '../retries/feature.ts';
+import { createKeyFinder, readKey } from '../retries/feature.ts';
 import type { Write } from '../storage/writer.ts';
 import { rewrite } from './rewrites.ts';
 
@@ -44,15 +44,15 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>
 };
 
 /** The appends and the edits of notes; `operations` are those at other paths of the notes, too. */
-export function edits({ write }: Core) {
+export function edits(core: Core) {
   async function perform(input: AtId, path: string): Promise<Reply> {
     const { parameters, headers, call } = input;
     const { old_text: oldText, new_text: newText, text = newText } = input.body;
     if (oldText && REPETITIVE.test(oldText)) refuse('repetitive', call, 'old_text');
     const once = readKey(input, path);
     const condition = writeCondition(headers);
-    const writeFor: Write = (kind, key, content) => write(kind, key, content, call);
-    const note = await rewrite(writeFor, parameters.note_id, condition, once, text, oldText);
+    const write: Write = (kind, key, content) => core.write(kind, key, content, call);
+    const note = await rewrite(write, parameters.note_id, condition, once, text, oldText);
     if (!note) throw notFound(notes.label, call.pathValues[0]);
     const { state, tag, known } = note;
     if (state === 'unmatched') throw preconditionFailed(tag, headers);
@@ -65,7 +65,7 @@ export function edits({ write }: Core) {
 
   const shared = { method: 'POST', readBody, perform } as const;
   const operations = [
-    { ...shared, suffix: '/append', newNote },
+    { ...shared, suffix: '/append', newNote, findAnswered: createKeyFinder(core) },
     { ...shared, suffix: '/edit' },
   ];
   return {

@@ -10,6 +10,13 @@ import { type Database, DatabaseUnusable } from '../storage/database.ts';
 /** How many a process sends. Each occupies one of the four threads on which SQLite works. */
 const MAX_READERS = 2;
 
+/** The limits of an export; tests change them. */
+export const EXPORT_LIMITS = {
+  /** How long a client may take to read, beside the time for what it has read at the least rate. */
+  graceMs: 60_000,
+  bytesPerSecond: 524_288,
+};
+
 const HEADERS = ['content-type', 'application/x-ndjson', 'cache-control', 'no-store'];
 
 /** What is exported by this process. */
@@ -65,9 +72,16 @@ async function* read(
     const { openSnapshot } = await import('../commands/snapshot.ts');
     await using snapshot = await openSnapshot(options, database, call.signal());
     yield { bytes: Buffer.alloc(0), hasMore: true };
+    let leftMs = EXPORT_LIMITS.graceMs;
     for await (const text of exportTexts(snapshot)) {
       if (call.key?.isOver) throw unavailable('The key has expired or was removed.');
-      yield { bytes: Buffer.from(text), hasMore: true };
+      // The log of the database grows as long as the snapshot is open.
+      if (leftMs < 0) throw unavailable('The client has read too slowly.');
+      const bytes = Buffer.from(text);
+      const sentMs = performance.now();
+      yield { bytes, hasMore: true };
+      leftMs += (1_000 * bytes.length) / EXPORT_LIMITS.bytesPerSecond;
+      leftMs -= performance.now() - sentMs;
     }
   } finally {
     end();

@@ -24,7 +24,12 @@ export function isRecordedAsForeign(log: string): boolean {
 export function recordOrigin(path: string, isOwn = true): void {
   const [log] = companionsOf(path);
   try {
-    fs.writeFileSync(originOf(log), `${birthOf(log)}\n${isOwn ? birthOf(path) : ''}\n`);
+    const text = `${birthOf(log)}\n${isOwn ? birthOf(path) : ''}\n`;
+    fs.writeFileSync(originOf(log), text, { mode: 0o600 });
+    // As SQLite does with the log, so that the same users can read and replace both.
+    const { uid, gid, mode } = fs.statSync(path);
+    fs.chmodSync(originOf(log), mode & 0o777);
+    if (process.getuid?.() === 0) fs.chownSync(originOf(log), uid, gid);
   } catch {
     // Without a record, a log counts as that of the file.
   }

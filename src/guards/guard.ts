@@ -15,6 +15,8 @@ export interface GuardOptions {
   readonly trustProxy: boolean;
   readonly corsOrigins: readonly string[];
   readonly baseUrl: string;
+  /** Whether an option gives the base URL: then its host and addresses are the only ones. */
+  readonly hasBaseUrl: boolean;
   readonly loopback: boolean;
   readonly createLimiter: (name: string, quota: number) => RateLimiter;
 }
@@ -25,12 +27,16 @@ const UNLIMITED: ReadonlySet<string> = new Set(['health', 'livez', 'readyz']);
 const OPEN: ReadonlySet<string> = new Set([...UNLIMITED, '', 'openapi.json', 'register']);
 /** The first segments of paths that require no key. A 401 below .well-known would mean OAuth. */
 const OPEN_BELOW: ReadonlySet<string> = new Set(['docs', 'problems', '.well-known']);
-/** The path of one segment where other sites may not even read, and tools check the access. */
+/** The path of one segment where tools check the access. */
 const ASSISTANTS = 'mcp';
+/** The paths of one segment where other sites may not even read. */
+const PRIVATE: ReadonlySet<string> = new Set([ASSISTANTS, 'export']);
 
 /** The methods that other sites and keys with `access=read` may use. */
 const READ_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+const NO_READS = 'Other sites may not read this.';
+const NO_WRITES = 'Writes from other sites are not allowed.';
 const NO_KEY =
   'This service asks for a key: send "authorization: Bearer KEY", or with curl: -u :KEY.';
 const INVALID_TOKEN = 'Bearer error="invalid_token"';
@@ -42,8 +48,8 @@ const MAX_WRONG_KEYS = 10;
 
 /** Returns the guard for `options`. */
 export function createGuard(options: GuardOptions): Guard {
-  const { keys, rateLimit, trustProxy, corsOrigins, baseUrl, loopback, createLimiter } = options;
-  const { origin, hostname } = new URL(baseUrl);
+  const { keys, rateLimit, trustProxy, corsOrigins, hasBaseUrl, loopback, createLimiter } = options;
+  const { origin, hostname } = new URL(options.baseUrl);
   const readOrigins = new Set(corsOrigins);
   const writeOrigins = new Set([...corsOrigins, origin]);
   const limit = rateLimit && requestLimit(createLimiter(DEFAULT, rateLimit), rateLimit);
@@ -79,22 +85,25 @@ export function createGuard(options: GuardOptions): Guard {
   }
 
   return function guard(message, segments) {
-    if (loopback) checkHost(message, hostname);
-    const cors = readOrigins.size > 0 ? corsHeaders(message, readOrigins) : [];
     const [first = ''] = segments;
     const isSingle = segments.length === 1;
-    const isOfAssistants = isSingle && first === ASSISTANTS;
+    const isUnlimited = isSingle && UNLIMITED.has(first);
+    // Load balancers ask for the health of a host by any name.
+    if (loopback || (hasBaseUrl && !isUnlimited)) checkHost(message, hostname, !loopback);
+    const cors = readOrigins.size > 0 ? corsHeaders(message, readOrigins) : [];
+    const isPrivate = isSingle && PRIVATE.has(first);
     const isRead = READ_METHODS.has(message.method);
-    if ((isOfAssistants || !isRead) && isForeign(message, writeOrigins)) {
-      const refusal = new Problem('forbidden', 'Writes from other sites are not allowed.');
+    if ((isPrivate || !isRead) && isForeign(message, writeOrigins, !isPrivate)) {
+      const refusal = new Problem('forbidden', isRead ? NO_READS : NO_WRITES);
       return { headers: cors, refusal };
     }
     const preflight = readOrigins.size > 0 && preflightReply(message, readOrigins);
     if (preflight) return { headers: cors, reply: preflight };
     const usedKeys = (isSingle && OPEN.has(first)) || OPEN_BELOW.has(first) ? undefined : keys;
-    const usedLimit = isSingle && UNLIMITED.has(first) ? undefined : limit;
+    const usedLimit = isUnlimited ? undefined : limit;
     if (!usedKeys && !usedLimit) return { headers: cors };
-    return admit(message, cors, usedKeys, usedLimit, isOfAssistants || isRead);
+    const mayRead = isRead || (isSingle && first === ASSISTANTS);
+    return admit(message, cors, usedKeys, usedLimit, mayRead);
   };
 }
 

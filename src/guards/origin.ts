@@ -1,5 +1,6 @@
 // Refuses browsers' writes for other sites and DNS rebinding, and lets allowed origins read (CORS).
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import { Problem } from '../http/problem.ts';
 
 const LOOPBACK_HOST = /^(?:127(?:\.\d+){3}|\[::1\]|(?:.+\.)?localhost)\.?(?::\d*)?$/i;
@@ -17,21 +18,32 @@ const PREFLIGHT_HEADERS = [
   ...['access-control-max-age', '7200'],
 ];
 
-/** Throws forbidden unless the host is missing, a loopback name, or `own` (without a port). */
-export function checkHost(message: IncomingMessage, own: string): void {
+/**
+ * Throws forbidden unless the host is missing, a loopback name or `own` (without a port), or is an
+ * address where `allowsAddresses`: pages of other sites have names.
+ */
+export function checkHost(message: IncomingMessage, own: string, allowsAddresses: boolean): void {
   const host = hostOf(message);
   if (LOOPBACK_HOST.test(host)) return;
   const name = host.replace(/\.?(?::\d*)?$/, '').toLowerCase();
-  if (name !== '' && name !== own)
+  if (name === '' || name === own || `${name}.` === own) return;
+  if (!allowsAddresses || isIP(name.replace(/^\[(.*)\]$/, '$1')) === 0)
     throw new Problem('forbidden', 'This service has no such host name.');
 }
 
-/** Whether a browser sent this for an origin that is neither our own nor in `origins`. */
-export function isForeign(message: IncomingMessage, origins: ReadonlySet<string>): boolean {
+/**
+ * Whether a browser sent this for an origin that is neither our own nor in `origins`. With
+ * `trustsSite`, an origin counts as our own if the browser says that it is.
+ */
+export function isForeign(
+  message: IncomingMessage,
+  origins: ReadonlySet<string>,
+  trustsSite: boolean,
+): boolean {
   const { origin, 'sec-fetch-site': site } = message.headers;
   if (origin !== undefined && origins.has(origin)) return false;
-  if (site !== undefined) return site === 'cross-site' || site === 'same-site';
-  if (origin === undefined) return false;
+  if (site === 'cross-site' || site === 'same-site') return true;
+  if (origin === undefined || (site !== undefined && trustsSite)) return false;
   // Browsers write both in lower case and without a default port, but proxies may add the port.
   const host = hostOf(message);
   const own = [`http://${host.replace(/:80$/, '')}`, `https://${host.replace(/:443$/, '')}`];

@@ -24,6 +24,8 @@ interface NamedOperation {
   perform(input: AtId, path: string): Promise<Reply>;
   /** Returns the note to create if none has the name; without it, the answer is 404. */
   newNote?(input: Named): Members;
+  /** Resolves with the note of the first request with the same key, if it takes keys. */
+  findAnswered?(input: Named, path: string): Promise<number | undefined>;
 }
 
 /** The notes at their names; `operations` are what else can be done with them. */
@@ -64,7 +66,7 @@ async function readNamed({ read, basePath }: Records, input: AtId): Promise<Repl
 /** Performs an operation; repeats this if another request creates or deletes the note. */
 async function performAt(
   input: Named,
-  { suffix, perform, newNote }: NamedOperation,
+  { suffix, perform, newNote, findAnswered }: NamedOperation,
   { create }: Records,
   find: ReturnType<typeof createFinder>,
 ): Promise<Reply> {
@@ -76,12 +78,15 @@ async function performAt(
     try {
       if (id === undefined) {
         if (!newNote) throw noNote(name);
-        if (input.headers['if-match']) throw noNote(name, 'precondition-failed');
-        const body = { ...newNote(input), name };
-        const reply = await create({ ...input, parameters: {}, body }, path);
-        if (!reply.headers?.includes('idempotent-replayed')) return reply;
-        // The first request may have changed another note, which may be deleted.
-        id = Number(reply.createdIds?.note_id);
+        id = await findAnswered?.(input, path);
+        if (id === undefined) {
+          if (input.headers['if-match']) throw noNote(name, 'precondition-failed');
+          const body = { ...newNote(input), name };
+          const reply = await create({ ...input, parameters: {}, body }, path);
+          if (!reply.headers?.includes('idempotent-replayed')) return reply;
+          // The first request may have changed another note, which may be deleted.
+          id = Number(reply.createdIds?.note_id);
+        }
       }
       const parameters = { ...input.parameters, note_id: id };
       const reply = await perform({ ...input, parameters }, path);

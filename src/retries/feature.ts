@@ -1,6 +1,7 @@
 // The keys of requests that must not be carried out twice, however often they are sent: a
 // repetition creates nothing and gets the first answer.
 import { createHash, hash } from 'node:crypto';
+import type { Core } from '../feature.ts';
 import { Problem } from '../http/problem.ts';
 import type { Given, RecordInput, WritePart } from '../records/creation.ts';
 import type { RecordFeature } from '../records/feature.ts';
@@ -18,10 +19,14 @@ export const ANSWERS = 'notes_server_answers';
 const KEPT_MS = 86_400_000;
 const KEPT_KEYS = 100_000;
 
+type KeyInput = Pick<RecordInput, 'headers' | 'call'>;
+
+const IS_OLD = `(answered_at <= (${NOW}) - ${KEPT_MS}
+    OR position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS})`;
+
 /** The SQL that forgets the oldest keys. */
 export const FORGET_KEYS = `
-  DELETE FROM ${ANSWERS} WHERE answered_at <= (${NOW}) - ${KEPT_MS}
-    OR position <= (SELECT max(position) FROM ${ANSWERS}) - ${KEPT_KEYS}`;
+  DELETE FROM ${ANSWERS} WHERE ${IS_OLD}`;
 
 /** The clock and the monotonic clock of a machine drift apart by less between two writes. */
 const MIN_JUMP_MS = 60_000;
@@ -60,7 +65,7 @@ export function requestKeys(resource: Resource): WritePart {
 }
 
 /** Returns what a request to `path` gives to a write by its key, if it has one. */
-export function readKey({ headers, call }: RecordInput, path?: string) {
+export function readKey({ headers, call }: KeyInput, path?: string) {
   if (headers['idempotency-key'] === undefined) return undefined;
   // Without the base path: a new --base-url must not turn a repetition into a first request.
   const scope = [call.key?.digest ?? '', path, headers['idempotency-key']];
@@ -81,6 +86,20 @@ export function keyGiven(key: string, fingerprint: string): Given {
       // The first answer may have got lost, so a repetition gets the same: 201, too.
       return { headers: REPLAYED, isReplay: true };
     },
+  };
+}
+
+/** Returns what finds the id in the answer to the first request with the same key. Throws 422. */
+export function createKeyFinder({ database }: Core) {
+  const sql = `SELECT id, fingerprint FROM ${ANSWERS} WHERE key = ?1 ->> 1 AND NOT ${IS_OLD}`;
+  return async (input: KeyInput, path: string): Promise<number | undefined> => {
+    const once = readKey(input, path);
+    if (!once) return undefined;
+    const parameter = JSON.stringify([Date.now(), once.key]);
+    const [row] = await database.read({ sql, parameter });
+    const { refusal } = row ? once.settle(row) : {};
+    if (refusal) throw refusal;
+    return row && Number(row.id);
   };
 }
 

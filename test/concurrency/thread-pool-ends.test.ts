@@ -91,7 +91,8 @@ for (const state of STATES) {
     const { clock, pool, other, controller, request } = await arrange(t, state);
     controller.abort(GONE);
     await assertAborted(request.answer, controller.signal);
-    // Only a thread whose lease has ended early ends.
+    clock.tick(POOL_LIMITS.abandonedMs);
+    // Only a thread whose job does not end does.
     const left = { alive: 1 + state.idle, idle: state.idle, waiting: 0 };
     await until(() => isDeepStrictEqual(pool.counts(), left));
     clock.tick(LIMITS.growMs);
@@ -109,6 +110,20 @@ for (const state of STATES) {
     await closed;
   });
 }
+
+test('threads: one whose client has gone finishes its job, and serves the next', async (t) => {
+  const clock = stopTime(t);
+  const pool = startPool(t, LIMITS);
+  const controller = new AbortController();
+  const gone = await hold(pool, 2, controller.signal);
+  controller.abort(GONE);
+  await assertAborted(gone.answer, controller.signal);
+  const next = identities(pool, 2);
+  gone.gate.open();
+  assert.equal((await next).length, 2);
+  clock.tick(POOL_LIMITS.abandonedMs);
+  assert.deepEqual([pool.started.length, pool.counts().alive], [2, 2]);
+});
 
 /** Asserts that closing, even twice, ends every thread and leaves no timer. */
 async function assertCloses(pool: WatchedPool, clock: Clock): Promise<void> {

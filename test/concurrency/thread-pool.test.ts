@@ -109,6 +109,43 @@ describe('threads: a large request waits for both threads', () => {
   });
 });
 
+test('threads: clients that may have gone come after all others', async (t) => {
+  const pool = startPool(t, { maxThreads: 1 });
+  const working = await hold(pool, 1);
+  const leaving = new AbortController();
+  const order: string[] = [];
+  const wait = (name: string, mayBeGone?: AbortSignal) => {
+    const request = enqueue(pool, 1, undefined, mayBeGone);
+    request.gate.open();
+    return request.answer.then(() => order.push(name));
+  };
+  const all = [
+    wait('has closed its sending side', AbortSignal.abort()),
+    wait('closes it later', leaving.signal),
+    wait('stays', new AbortController().signal),
+    wait('stays, too'),
+  ];
+  leaving.abort();
+  assert.equal(pool.counts().waiting, 4);
+  await working.finish();
+  await Promise.all(all);
+  const expected = ['stays', 'stays, too', 'has closed its sending side', 'closes it later'];
+  assert.deepEqual(order, expected);
+});
+
+test('threads: clients that may have gone take the place of nobody else', async (t) => {
+  const pool = startPool(t, { maxThreads: 1, queue: 2 });
+  const working = await hold(pool, 1);
+  const add = (mayBeGone?: AbortSignal) => enqueue(pool, 1, undefined, mayBeGone);
+  const doubtful = [add(AbortSignal.abort()), add(AbortSignal.abort())];
+  const full = /Too many demonstrations wait for threads/;
+  await assertUnavailable(add(AbortSignal.abort()).answer, full);
+  const others = [add(), add()];
+  await assertUnavailable(add().answer, full);
+  assert.equal(pool.counts().waiting, 4);
+  for (const request of [working, ...others, ...doubtful]) await request.finish();
+});
+
 test('leases: a thread serves one request after the other', async (t) => {
   const { pool } = await usedPool(t, 2);
   const first = await identities(pool, 2);

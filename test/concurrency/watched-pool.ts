@@ -72,11 +72,15 @@ export type Held = ReturnType<typeof enqueue>;
 /**
  * Requests threads that work until their gate opens. The request may have to wait for its threads.
  */
-export function enqueue(pool: ThreadPool, size: number, signal?: AbortSignal) {
+export function enqueue(
+  pool: ThreadPool,
+  size: number,
+  gone?: AbortSignal,
+  mayBeGone?: AbortSignal,
+) {
   const gate = createGate();
-  const answer = pool.run('wait', Array(size).fill(gate.cells), signal) as Promise<
-    readonly Identity[]
-  >;
+  const inputs = Array(size).fill(gate.cells);
+  const answer = pool.run('wait', inputs, gone, mayBeGone) as Promise<readonly Identity[]>;
   // Some answers fail only because the pool is closed at the end of a test.
   answer.catch(() => undefined);
   return {

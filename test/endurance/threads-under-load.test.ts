@@ -4,12 +4,16 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startCommand } from '../support/command.ts';
 import { request } from '../support/http.ts';
-import { exchange, type RawAnswer, requestText } from '../support/raw.ts';
+import { exchange, openSocket, type RawAnswer, requestText } from '../support/raw.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { CANNOT_LOOK, residentMegabytesOf, SHORT_IDLE, threadsOf } from '../support/threads.ts';
 import { until } from '../support/until.ts';
 
 const REQUESTS = 200;
+
+/** Clients that leave at once, and how many of them there are at one time. */
+const DROPPED = 2_000;
+const AT_ONCE = 200;
 
 const MEGABYTES_MOST = 700;
 const HEALTH_WITHIN_MS = 1_000;
@@ -71,3 +75,40 @@ test('threads: a flood of demonstrations leaves the service usable', async (t) =
   assert.ok(Math.min(...longest) <= HEALTH_WITHIN_MS, `/health took ${longest} ms`);
   await until(() => threadsOf(pid) <= before);
 });
+
+/** Sends demonstrations from {@link DROPPED} clients that leave at once. */
+async function storm(port: number, leave: 'destroy' | 'resetAndDestroy'): Promise<void> {
+  let left = DROPPED;
+  const dropSome = async () => {
+    for (; left > 0; left -= 1) {
+      const socket = await openSocket({ port });
+      socket.on('error', () => {});
+      await new Promise<unknown>((sent) => socket.write(COUNTER, sent));
+      socket[leave]();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, dropSome));
+}
+
+for (const leave of ['destroy', 'resetAndDestroy'] as const)
+  test(`threads: thousands of clients that leave refuse nobody else: ${leave}`, async (t) => {
+    const url = await startCommand(t, ['--port', '0', '--log-level', 'error']).ready();
+    const json = { workers: 4, count: 100 };
+    const count = () => request(url, 'POST', '/counter/increment', { json });
+    assert.equal((await count()).status, 200);
+    const dropped = { isOver: false };
+    const storming = storm(Number(new URL(url).port), leave).then(() => {
+      dropped.isOver = true;
+    });
+    let longest = 0;
+    let isIdle = false;
+    for (let asked = 0; !isIdle; asked += 1) {
+      const started = performance.now();
+      assert.equal((await count()).status, 200, `request ${asked}`);
+      longest = Math.max(longest, performance.now() - started);
+      const waiting = /^notes_demonstrations_waiting 0$/m;
+      isIdle = dropped.isOver && waiting.test((await request(url, 'GET', '/metrics')).text);
+    }
+    await storming;
+    t.diagnostic(`the longest took ${Math.round(longest)} ms`);
+  });

@@ -7,6 +7,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { startApp } from '../../src/app.ts';
+import { EXPORT_LIMITS } from '../../src/export/feature.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import type { Log } from '../../src/log/log.ts';
 import { startCommand } from '../support/command.ts';
@@ -23,6 +24,7 @@ import { startStandIn } from '../support/rqlite-stand-in.ts';
 import { optionsFor, startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
+const TOO_SLOW = 'The client has read too slowly.';
 const NOTE = { json: { title: 'a', body: 'b' } };
 /** Notes of 100,000 characters: more than the system and both ends keep of what nobody reads. */
 const MANY = 150;
@@ -215,23 +217,38 @@ test('export over HTTP: a stop waits for who reads, and leaves no log', async (t
   }
 });
 
-test('export over HTTP: the end of a key is no fault in the log', async (t) => {
-  const apiKeysFile = join(temporaryFolder(t), 'keys');
-  writeFileSync(apiKeysFile, 'one');
-  const ends: unknown[] = [];
-  const write: Log['write'] = (level, text, fields) => {
-    if (text === 'stream ended') ends.push([level, fields?.error, fields?.reason]);
-  };
-  const options = { ...optionsFor('--db', await largeFile(t)), apiKeysFile };
-  const app = await startApp(options, { writes: () => true, write, flush() {} });
-  t.after(() => app.close());
-  const message = await begin(app.address, { 'x-api-key': 'one' });
-  writeFileSync(apiKeysFile, 'two');
-  await app.reloadKeys();
-  await assert.rejects(rest(message), { code: 'ECONNRESET' });
-  await until(() => ends.length > 0);
-  assert.deepEqual(ends, [['info', undefined, 'The key has expired or was removed.']]);
-});
+for (const [what, limits, reason] of [
+  ['the end of a key', {}, 'The key has expired or was removed.'],
+  // What has been read never suffices, although each part is read in time.
+  [
+    'an export that is read too slowly',
+    { graceMs: 0, bytesPerSecond: Number.POSITIVE_INFINITY },
+    TOO_SLOW,
+  ],
+] as const)
+  test(`export over HTTP: ${what} frees the place, and is no fault in the log`, async (t) => {
+    const apiKeysFile = join(temporaryFolder(t), 'keys');
+    writeFileSync(apiKeysFile, 'one\ntwo');
+    const ends: unknown[] = [];
+    const write: Log['write'] = (level, text, fields) => {
+      if (text === 'stream ended') ends.push([level, fields?.error, fields?.reason]);
+    };
+    const options = { ...optionsFor('--db', await largeFile(t)), apiKeysFile };
+    const app = await startApp(options, { writes: () => true, write, flush() {} });
+    t.after(() => app.close());
+    setLimits(t, EXPORT_LIMITS, limits);
+    const message = await begin(app.address, { 'x-api-key': 'one' });
+    if (reason !== TOO_SLOW) {
+      writeFileSync(apiKeysFile, 'two');
+      await app.reloadKeys();
+    }
+    await assert.rejects(rest(message), { code: 'ECONNRESET' });
+    await until(() => ends.length > 0);
+    assert.deepEqual(ends, [['info', undefined, reason]]);
+    Object.assign(EXPORT_LIMITS, { graceMs: 0, bytesPerSecond: 1 });
+    const next = await begin(app.address, { 'x-api-key': reason === TOO_SLOW ? 'one' : 'two' });
+    assert.ok((await rest(next)).endsWith(`"records":${MANY}}\n`));
+  });
 
 test('export over HTTP: 503 if the file has moved or the copy fails', async (t) => {
   const db = await filledFile(t, 1);

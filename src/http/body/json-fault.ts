@@ -22,7 +22,12 @@ const FOUND: Readonly<Record<string, string>> = {
 export type Place = (text: string) => string;
 
 /** The {@link Place} of a text that is a part of a line. */
-export const columnAfter: Place = (text) => `column ${[...text].length + 1}`;
+export const columnAfter: Place = (text) => {
+  let column = 1;
+  for (let at = 0; at < text.length; at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1)
+    column += 1;
+  return `column ${column}`;
+};
 
 /** Returns the {@link Place} of a text that follows `before` in a body. */
 export function placeAfter(before: Buffer): Place {

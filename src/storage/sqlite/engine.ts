@@ -1,4 +1,5 @@
 // The embedded engine: SQLite in a file. One connection writes; others read at the same time.
+import { closeSync, openSync } from 'node:fs';
 import type { Database, Row, Statement } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
 import {
@@ -59,7 +60,8 @@ export async function openSqlite(
   try {
     if (path !== MEMORY) guard?.clear(path, onForeignLog);
     refuseReadOnly(path);
-    const writer = await openConnection(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
+    if (path !== MEMORY) createIfMissing(path);
+    const writer = await openConnection(path, sqlite3.OPEN_READWRITE);
     connections.push(writer);
     if (alone) await writer.execute(KEEP_LOCKS);
     await prepareWriter(writer);
@@ -74,6 +76,15 @@ export async function openSqlite(
   } catch (error) {
     for (const connection of connections) await connection.close().catch(() => {});
     throw unusable(path, error);
+  }
+}
+
+/** Creates a file that only its owner may use; SQLite gives the mode to its log and its index. */
+function createIfMissing(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch {
+    // Either it exists, or SQLite says why it cannot.
   }
 }
 

@@ -80,22 +80,33 @@ test('origins: a write of another site is 403 and changes nothing', async (t) =>
   ]);
 });
 
-test('origins: at /mcp another site may not even read', async (t) => {
-  const service = await startService(t, { corsOrigins: [SITE] });
-  const foreign: Record<string, string>[] = [
-    { origin: 'https://evil.example' },
-    { origin: 'null' },
-  ];
-  for (const headers of [...foreign, {}, { origin: SITE }, { origin: service.url }]) {
-    for (const method of ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']) {
-      const { status } = await service.request(method, '/mcp', { headers });
-      const isForeign = foreign.includes(headers);
-      assert.equal(status === 403, isForeign, `${method} ${JSON.stringify(headers)}`);
+for (const path of ['/mcp', '/export'])
+  test(`origins: at ${path} another site may not even read`, async (t) => {
+    const service = await startService(t, { corsOrigins: [SITE] });
+    const evil = { origin: 'https://evil.example' };
+    // What a browser says of the site counts only against a request.
+    const foreign: Headers[] = [
+      ...[evil, { origin: 'null' }],
+      ...['same-origin', 'none'].map((site) => ({ ...evil, 'sec-fetch-site': site })),
+      ...['cross-site', 'same-site'].map((site) => ({ 'sec-fetch-site': site })),
+    ];
+    const own: Headers[] = [
+      ...[{}, { origin: SITE }, { origin: service.url }],
+      ...['same-origin', 'none'].map((site) => ({ 'sec-fetch-site': site })),
+      { origin: SITE, 'sec-fetch-site': 'cross-site' },
+    ];
+    for (const headers of [...foreign, ...own]) {
+      for (const method of ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']) {
+        const { status, json } = await service.request(method, path, { headers });
+        const isForeign = foreign.includes(headers);
+        assert.equal(status === 403, isForeign, `${method} ${JSON.stringify(headers)}`);
+        if (isForeign && method === 'GET')
+          assert.equal(json.detail, 'Other sites may not read this.');
+      }
+      for (const other of [`${path}/x`, '/health', '/notes'])
+        assert.notEqual((await service.request('GET', other, { headers })).status, 403);
     }
-    for (const path of ['/mcp/x', '/health'])
-      assert.notEqual((await service.request('GET', path, { headers })).status, 403);
-  }
-});
+  });
 
 const ACCEPTED = [
   ...['localhost', 'LocalHost:3000', 'localhost.:3000', 'notes.localhost', '127.0.0.1'],
@@ -144,7 +155,34 @@ test('hosts: a request without a host is never from the same site', async () => 
   }
 });
 
-test('hosts: a service that others reach takes any host', async (t) => {
+const ADDRESSES = ['192.0.2.7', '192.0.2.7:3000', '0.0.0.0', '[2001:db8::7]:3000', '[::2]'];
+
+for (const baseUrl of ['https://notes.example/api', 'https://Notes.example.:8443'])
+  test(`hosts: a service that others reach at ${baseUrl} refuses other names`, async (t) => {
+    const options = { host: '0.0.0.0', allowAnonymous: true, baseUrl };
+    const reachable = await startService(t, options);
+    const statusTo = async (host: string, target = '/notes') =>
+      (await exchange(reachable, bare(`Host: ${host}\r\n${CLOSE}`, target))).status;
+    for (const host of [...ACCEPTED, ...ADDRESSES]) {
+      assert.equal(await statusTo(host), 200, host);
+      assert.equal(await statusTo('evil.example', `http://${host || 'localhost'}/notes`), 200);
+    }
+    const names = REFUSED.filter((host) => /[a-z]/.test(host) && !host.startsWith('['));
+    for (const host of [...names, '192.0.2.7.evil.example', '1.2.3', 'notes']) {
+      assert.equal(await statusTo(host), 403, host);
+      assert.equal(await statusTo('localhost', `http://${host}/notes`), 403, host);
+      // For load balancers, which ask by names of their own.
+      for (const path of ['/health', '/livez', '/readyz'])
+        assert.equal(await statusTo(host, path), 200, path);
+    }
+    const old = 'GET /notes HTTP/1.0\r\n\r\n';
+    assert.equal((await exchange(reachable, old)).status, 200);
+    const headers = { host: 'evil.example:3000', origin: 'http://evil.example:3000' };
+    const rebound = await reachable.request('POST', '/notes', { json: NOTE, headers });
+    assert.equal(rebound.status, 403);
+  });
+
+test('hosts: a service that others reach takes any host without --base-url', async (t) => {
   const reachable = await startService(t, { host: '0.0.0.0', allowAnonymous: true });
   for (const host of ['evil.example', 'notes.example:80'])
     assert.equal((await reachable.request('GET', '/notes', { headers: { host } })).status, 200);

@@ -192,6 +192,15 @@ for (const [operation, text, other] of [
   });
 }
 
+test('append: a repetition of nothing is 404 when the note is gone', async (t) => {
+  const { service, append } = await startWithNote(t, 'a');
+  const headers = { 'idempotency-key': 'k' };
+  assert.equal((await append({ text: '' }, headers)).status, 200);
+  assert.equal((await append({ text: '' }, headers)).headers['idempotent-replayed'], 'true');
+  await service.request('DELETE', '/notes/1');
+  assert.equal((await append({ text: '' }, headers)).status, 404);
+});
+
 test('edit: a text that would take long to find is refused', async (t) => {
   const { edit } = await startWithNote(t, `${'😀ab'.repeat(20_000)}c`);
   const detail = 'must not begin with more than 1000 repetitions of a text: begin it elsewhere';

@@ -139,6 +139,59 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       assert.deepEqual(await send('d', second), [200, 'first\nsecond']);
     });
 
+    test('names: of many appends with one key at once, one creates the note', async (t) => {
+      const { request } = await start(t);
+      const once = { json: { text: 'first' }, headers: { 'idempotency-key': 'k' } };
+      const all = await Promise.all(
+        Array.from({ length: CONNECTIONS }, () => request('POST', `${AT}/append`, once)),
+      );
+      const answers = all.map(({ status, headers }) => [status, headers['idempotent-replayed']]);
+      const created = answers.findIndex(([status]) => status === 201);
+      assert.deepEqual(answers.splice(created, 1), [[201, undefined]]);
+      assert.deepEqual(answers, Array(CONNECTIONS - 1).fill([200, 'true']));
+      for (const { json } of all) assert.equal(json.body, 'first');
+    });
+
+    test('names: without a note, a key is checked before all else', async (t) => {
+      const { request } = await start(t);
+      const send = async (key: string, text: string, condition = {}) => {
+        const headers = { 'idempotency-key': key, ...condition };
+        const answer = await request('POST', `${AT}/append`, { json: { text }, headers });
+        const { status, headers: given, json } = answer;
+        return [status, given['idempotent-replayed'] ?? json.type?.split('/').at(-1), json.body];
+      };
+      const match = { 'if-match': '*' };
+      // The note at the name is missing, but not the one of the first request.
+      assert.deepEqual(await send('a', 'first'), [201, undefined, 'first']);
+      assert.deepEqual(await send('b', ''), [200, undefined, 'first']);
+      await request('DELETE', AT);
+      const gone = [404, 'not-found', undefined];
+      for (const condition of [match, { 'if-match': '"00000000-1"' }, {}])
+        for (const [key, text] of [
+          ['a', 'first'],
+          ['b', ''],
+        ] as const) {
+          assert.deepEqual(await send(key, text, condition), gone, key);
+          const reused = [422, 'idempotency-key-reused', undefined];
+          for (const other of ['other', ' '])
+            assert.deepEqual(await send(key, other, condition), reused, key);
+        }
+      assert.deepEqual(await send('c', 'new', match), [412, 'precondition-failed', undefined]);
+      assert.deepEqual(await send('c', '', {}), [422, 'validation-failed', undefined]);
+      // Another note has had the name meanwhile.
+      assert.equal((await request('PUT', AT, { json: NOTE })).status, 201);
+      assert.equal((await request('POST', '/trash/1/restore')).status, 200);
+      assert.equal((await request('DELETE', AT)).status, 204);
+      assert.equal((await request('GET', AT)).status, 404);
+      for (const condition of [match, {}])
+        for (const [key, text] of [
+          ['a', 'first'],
+          ['b', ''],
+        ] as const)
+          assert.deepEqual(await send(key, text, condition), [200, 'true', 'first']);
+      assert.deepEqual(await send('a', 'other', match), [422, 'idempotency-key-reused', undefined]);
+    });
+
     test('names: however many append to a new name at once, each text is there once', async (t) => {
       const { request } = await start(t);
       const texts = Array.from({ length: CONNECTIONS }, (_, index) => `line ${index}`);
@@ -183,6 +236,19 @@ test('names: a text is a named note, too', async (t) => {
   assert.equal((await put('# Log\n\nsecond')).status, 200);
   const { text } = await request('GET', AT, { headers: { accept: 'text/markdown' } });
   assert.equal(text, '# Log\n\nsecond');
+});
+
+test('names: a key that is too old is not known, whatever has been written since', async (t) => {
+  const file = newFile(t);
+  const { request } = await startService(t, { db: file });
+  const append = () =>
+    request('POST', `${AT}/append`, { json: { text: 'a' }, headers: { 'idempotency-key': 'k' } });
+  assert.equal((await append()).status, 201);
+  assert.equal((await request('DELETE', AT)).status, 204);
+  assert.equal((await append()).status, 404);
+  const age = 'UPDATE notes_server_answers SET answered_at = answered_at - 86400000';
+  await beside(file, (other) => other.execute(age));
+  assert.equal((await append()).status, 201);
 });
 
 test('names: one is free after another program has deleted its note without it', async (t) => {

@@ -12,7 +12,7 @@ import { numbered, TAKEN } from '../../support/demonstration-requests.ts';
 import { parseExposition, sampleOf } from '../../support/exposition.ts';
 import { type Answer, request } from '../../support/http.ts';
 import { setLimits } from '../../support/overload.ts';
-import { openSocket, requestText } from '../../support/raw.ts';
+import { openSocket, readAll, requestText } from '../../support/raw.ts';
 import { type Service, startService } from '../../support/service.ts';
 import { skipLoudly } from '../../support/skip.ts';
 import { CANNOT_LOOK, limited, niceValuesOf, threadsOf } from '../../support/threads.ts';
@@ -98,6 +98,23 @@ test('threads: a client that disconnects releases them', async (t) => {
   await reports(service, { alive: 2, idle: 0, waiting: 0 });
   release();
   assert.deepEqual((await answer).json, RIGHT);
+});
+
+test('threads: clients that have closed their sending side refuse nobody else', async (t) => {
+  const release = holdCounters(t);
+  const service = await startSmall(t, { queue: 1 });
+  const working = count(service);
+  await reports(service, { alive: 2, idle: 0, waiting: 0 });
+  const halfClosed = await openSocket(service);
+  const answer = readAll(halfClosed);
+  halfClosed.end(WIDE_TEXT);
+  await reports(service, { alive: 2, idle: 0, waiting: 1 });
+  const waiting = count(service);
+  await reports(service, { alive: 2, idle: 0, waiting: 2 });
+  assert.equal((await count(service)).status, 503);
+  release();
+  for (const { json } of [await working, await waiting]) assert.deepEqual(json, RIGHT);
+  assert.ok((await answer).endsWith(JSON.stringify(RIGHT)));
 });
 
 test('threads: they stay after a demonstration, until none has come for a while', async (t) => {

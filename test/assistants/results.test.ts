@@ -1,0 +1,57 @@
+// Results of tools: what they show of a long note, without a copy of all its characters.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { requestOf } from '../../src/assistants/arguments.ts';
+import { tools } from '../../src/assistants/generated.js';
+import { textOf } from '../../src/assistants/results.ts';
+import { collectGarbage } from '../support/heap.ts';
+
+const CHARACTERS = 100_000;
+const SHOWN = 20_000;
+
+function requestFor(name: string, args: object) {
+  const tool = tools.find(({ listing }) => listing.name === name);
+  assert.ok(tool);
+  return requestOf(tool, { id: 1, ...args });
+}
+
+function replyWith(body: string) {
+  const text = JSON.stringify({ id: 1, title: 'a', body, tags: [] });
+  return { status: 200, headers: ['etag', '"1-2"'], body: text };
+}
+
+for (const unit of ['x', 'é', '東', '😀', 'a😀é']) {
+  const body = unit.repeat(CHARACTERS / [...unit].length);
+  const characters = [...body];
+
+  test(`results: a note of ${unit} is cut between characters`, () => {
+    for (const offset of [0, 1, 2, SHOWN, CHARACTERS - SHOWN, CHARACTERS - 1, CHARACTERS]) {
+      const end = offset + SHOWN;
+      const isLast = end >= characters.length;
+      const expected = {
+        ...{ id: 1, title: 'a', tags: [], etag: '1-2', characters: characters.length },
+        body: characters.slice(offset, end).join(''),
+        ...(!isLast && { remaining: characters.length - end, next_offset: end }),
+      };
+      const text = textOf(replyWith(body), requestFor('get_note', { offset }));
+      assert.ok(text === JSON.stringify(expected), `${offset}`);
+    }
+  });
+
+  test(`results: a note of ${unit} is not copied character by character`, () => {
+    const reply = replyWith(body);
+    for (const [name, args] of [
+      ['get_note', {}],
+      ['append_to_note', { text: 'a' }],
+    ] as const) {
+      const request = requestFor(name, args);
+      textOf(reply, request);
+      collectGarbage();
+      const before = process.memoryUsage().heapUsed;
+      textOf(reply, request);
+      const bytes = process.memoryUsage().heapUsed - before;
+      // An array of the characters alone takes eight bytes for each.
+      assert.ok(bytes < 8 * CHARACTERS, `${name}: ${bytes} bytes`);
+    }
+  });
+}
