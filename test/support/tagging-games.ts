@@ -27,7 +27,8 @@ export function taggingTablesOf(database: Database) {
 export async function storedNoteTags(database: Database): Promise<unknown[]> {
   const found = await rows(
     database,
-    `SELECT note_id || '-' || tag_id AS pair FROM note_tags ORDER BY note_id, tag_id`,
+    `SELECT note_id || '-' || tag_id AS pair FROM note_tags JOIN tags ON tags.id = tag_id
+     ORDER BY note_id, tag_id`,
   );
   return found.map(({ pair }) => pair);
 }
