@@ -146,6 +146,7 @@ async function serve(
       guard: guardAt(baseUrl),
       bodyLimitBytes,
       problemBase: bases.problemBase,
+      accepted: server.accepted,
       onEnd(ending) {
         for (const onEnd of endObservers) onEnd(ending);
       },

@@ -74,6 +74,9 @@ export class HttpServer {
       .on('clientError', (error, socket) => this.#answerFaulty(socket, problemOf(error)));
   }
 
+  /** Returns the number of connections so far. */
+  readonly accepted = (): number => this.#connections.accepted;
+
   /** Accepts connections at an address or a Unix socket, and resolves with its URL. */
   async listen(at: ListenOptions): Promise<string> {
     this.#server.listen({ ...at, backlog: this.#options.limits.backlog });

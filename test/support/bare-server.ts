@@ -53,6 +53,7 @@ export async function startBareServer(
     guard: () => ({ headers: [] }),
     bodyLimitBytes: BODY_LIMIT_BYTES,
     problemBase,
+    accepted: () => server.accepted(),
     onEnd: ({ exchange: { error, logged }, ...ending }) =>
       outcomes.push({ ...ending, error, logged }),
     networkOf: () => '',
