@@ -131,6 +131,7 @@ async function serve(
     onRefused(...refusal) {
       for (const { onRefused } of features) onRefused?.(...refusal);
     },
+    networkOf,
     problemBase: () => bases.problemBase,
     limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: idleTimeoutS * 1_000 },
   });

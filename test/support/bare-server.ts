@@ -62,6 +62,7 @@ export async function startBareServer(
   const server = new HttpServer({
     onRequest: (arrival) => dispatcher.dispatch(arrival),
     onRefused: (_, problem) => refusals.push(problem),
+    networkOf: ({ socket }) => socket.remoteAddress ?? '',
     problemBase: () => problemBase,
     limits: { ...HTTP_LIMITS, ...limits },
   });
