@@ -18,6 +18,11 @@ export interface Arrival {
   readonly isOnlyClient: boolean;
 }
 
+/** What a waiting request takes beside its texts. */
+const REQUEST_BYTES = 2_048;
+/** The most that Node has read of a body when its connection is paused. */
+const READ_BYTES = 65_536;
+
 /** An open connection. */
 class Connection {
   readonly socket: Duplex;
@@ -26,7 +31,6 @@ class Connection {
   latest: Arrival | undefined;
   /** When its last complete request was answered, or else when it was opened. */
   idleSinceMs = performance.now();
-
   constructor(socket: Duplex, network: string) {
     this.socket = socket;
     this.network = network;
@@ -44,9 +48,15 @@ class Connection {
 export class Connections {
   readonly #open = new Map<Duplex, Connection>();
   readonly #replaceable = new Replaceable(this.#open);
-  /** The connections on which a request waits for the previous response. */
-  readonly #waiting = new Set<Duplex>();
+  /** The bytes of the requests that wait for the previous response, by connection. */
+  readonly #waiting = new Map<Duplex, number>();
+  readonly #maxWaitingBytes: number;
+  #waitingBytes = 0;
   accepted = 0;
+
+  constructor(maxWaitingBytes: number) {
+    this.#maxWaitingBytes = maxWaitingBytes;
+  }
 
   get size(): number {
     return this.#open.size;
@@ -65,7 +75,7 @@ export class Connections {
     this.#open.set(socket, new Connection(socket, network));
     socket.once('close', () => {
       this.#open.delete(socket);
-      this.#waiting.delete(socket);
+      this.#endWait(socket);
     });
     socket.once('end', () => {
       if (this.latestOn(socket)?.message.complete === false) onIncomplete();
@@ -116,14 +126,13 @@ export class Connections {
       return;
     }
     const latest = this.latestOn(socket);
-    this.#waiting.add(socket);
     socket.pause();
+    this.#wait(socket, latest);
     previous.once('close', () => {
       const current = this.latestOn(socket);
       // Stay paused if a later request waits for this one.
       if (!current || current === latest) {
-        this.#waiting.delete(socket);
-        socket.resume();
+        this.resume(socket);
       }
       if (socket.writable) next();
     });
@@ -131,8 +140,24 @@ export class Connections {
 
   /** Reads on, although requests may wait. */
   resume(socket: Duplex): void {
-    this.#waiting.delete(socket);
+    this.#endWait(socket);
     socket.resume();
+  }
+
+  /** Counts what waits. Where too much does, it closes the connection on which most waits. */
+  #wait(socket: Duplex, latest: Arrival | undefined): void {
+    const bytes = latest ? sizeOf(latest.message) : 0;
+    this.#waiting.set(socket, (this.#waiting.get(socket) ?? 0) + bytes);
+    this.#waitingBytes += bytes;
+    if (this.#waitingBytes <= this.#maxWaitingBytes) return;
+    const [most] = [...this.#waiting].reduce((one, other) => (other[1] > one[1] ? other : one));
+    this.#endWait(most);
+    most.destroy();
+  }
+
+  #endWait(socket: Duplex): void {
+    this.#waitingBytes -= this.#waiting.get(socket) ?? 0;
+    this.#waiting.delete(socket);
   }
 
   /** Adds `connection: close` to the last answer on each connection, unless it has begun. */
@@ -171,6 +196,13 @@ export class Connections {
     for (const socket of this.#open.keys())
       await new Promise((resolve) => socket.once('close', resolve));
   }
+}
+
+/** Returns about how many bytes a request takes that has just arrived on a paused connection. */
+function sizeOf({ headers, rawHeaders, url = '' }: IncomingMessage): number {
+  const { 'content-length': length = 0, 'transfer-encoding': coding } = headers;
+  const body = coding === undefined ? Math.min(Number(length), READ_BYTES) : READ_BYTES;
+  return rawHeaders.reduce((sum, text) => sum + text.length, REQUEST_BYTES + url.length + body);
 }
 
 /** An idle connection must not hold its last request in memory. */

@@ -79,18 +79,22 @@ test('replaced connections: of the address with most, the one that waits for lon
     opened.push(conversation);
   }
   const [first, second, third, fourth, fifth] = opened;
-  // It has waited for less time than the third.
-  second?.socket.write(requestText('GET /quick'));
-  await second?.answer();
-  const added = await converse(from(4), requestText('GET /quick'));
-  await added.answer();
-  await third?.closed();
-  // Both addresses have two now.
-  const last = await converse(from(4), requestText('GET /quick'));
-  await last.answer();
-  await first?.closed();
-  for (const each of [second, fourth, fifth, added, last]) {
-    each?.socket.write(requestText('GET /quick', ['connection: close']));
+  const ask = async (each: Conversation | undefined) => {
+    each?.socket.write(requestText('GET /quick'));
     assert.equal((await each?.answer())?.body, 'quick');
+  };
+  // It has waited for less time than the third.
+  await ask(second);
+  const added = await converse(from(4));
+  await ask(added);
+  await third?.closed();
+  // Now two addresses have two.
+  await ask(first);
+  const last = await converse(from(4));
+  await ask(last);
+  await fourth?.closed();
+  for (const each of [first, second, fifth, added, last]) {
+    await ask(each);
+    each?.socket.destroy();
   }
 });
