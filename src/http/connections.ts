@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
+import { HTTP_LIMITS } from './limits.ts';
 import { Replaceable } from './replaceable.ts';
 
 /** A well-formed request that has arrived on a connection. */
@@ -38,9 +39,9 @@ class Connection {
 
   /** Whether no complete request waits for the end of its answer. */
   get isIdle(): boolean {
-    if (this.socket.destroyed || !this.latest) return !this.socket.destroyed;
-    const { message, response, previous } = this.latest;
-    return (message.complete ? response : previous)?.closed ?? true;
+    if (this.socket.destroyed) return false;
+    const { message, response, previous } = this.latest ?? {};
+    return (message?.complete ? response : previous)?.closed ?? true;
   }
 }
 
@@ -50,13 +51,8 @@ export class Connections {
   readonly #replaceable = new Replaceable(this.#open);
   /** The bytes of the requests that wait for the previous response, by connection. */
   readonly #waiting = new Map<Duplex, number>();
-  readonly #maxWaitingBytes: number;
   #waitingBytes = 0;
   accepted = 0;
-
-  constructor(maxWaitingBytes: number) {
-    this.#maxWaitingBytes = maxWaitingBytes;
-  }
 
   get size(): number {
     return this.#open.size;
@@ -149,7 +145,7 @@ export class Connections {
     const bytes = latest ? sizeOf(latest.message) : 0;
     this.#waiting.set(socket, (this.#waiting.get(socket) ?? 0) + bytes);
     this.#waitingBytes += bytes;
-    if (this.#waitingBytes <= this.#maxWaitingBytes) return;
+    if (this.#waitingBytes <= HTTP_LIMITS.waitingBytes) return;
     const [most] = [...this.#waiting].reduce((one, other) => (other[1] > one[1] ? other : one));
     this.#endWait(most);
     most.destroy();

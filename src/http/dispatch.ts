@@ -105,12 +105,15 @@ export class Dispatcher {
         if (received) await received;
         reply = found.handle(exchange); // 400, 422, 404 and the rest
       } else reply = found;
-      const whole = reply instanceof Promise ? await reply : reply;
+      let whole = reply instanceof Promise ? await reply : reply;
       stream = whole.stream;
       if ('handle' in found && found.method !== 'GET') exchange.createdIds = whole.createdIds ?? {};
-      const turn = this.#count(exchange, whole) ? this.#sending.next() : undefined;
-      if (turn) await turn;
-      sent = this.#send(exchange, encoded(whole));
+      if (this.#count(exchange, whole)) {
+        const turn = this.#sending.next();
+        if (turn) await turn;
+        whole = encoded(whole);
+      }
+      sent = this.#send(exchange, whole);
     } catch (error) {
       // Node may refuse the headers of this answer, too.
       sent = await this.#fail(exchange, error).catch((fault) => this.#fail(exchange, fault));
@@ -207,7 +210,8 @@ export class Dispatcher {
 
   /** Counts a large reply; returns whether it is large. Throws 503. */
   #count({ message, response }: Exchange, reply: Reply): boolean {
-    if (!isLarge(reply)) return false;
+    const { body = '', large } = reply;
+    if (!large && body.length < DISPATCH_LIMITS.largeReplyCharacters) return false;
     const isRead = message.method === 'GET' || message.method === 'HEAD';
     // A write is already done, and the size of its body has limited the reply.
     if (isRead && this.#replies.heldBy(response) === 0) this.#replies.ensureRoom();
@@ -216,14 +220,10 @@ export class Dispatcher {
   }
 }
 
-function isLarge({ body = '', large }: Reply): boolean {
-  return large !== undefined || body.length >= DISPATCH_LIMITS.largeReplyCharacters;
-}
-
 /** Encodes a large reply: Node would keep the text in memory beside the bytes. */
 function encoded(reply: Reply): Reply {
   const { body, ...others } = reply;
-  if (body === undefined || !isLarge(reply)) return reply;
+  if (body === undefined) return reply;
   return { ...others, large: [typeof body === 'string' ? Buffer.from(body) : body] };
 }
 

@@ -34,14 +34,13 @@ interface HttpServerOptions {
 export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #server: Server;
-  readonly #connections: Connections;
+  readonly #connections = new Connections();
   readonly #stallCheck: NodeJS.Timeout;
   #closing = false;
 
   constructor(options: HttpServerOptions) {
     const { limits } = options;
     this.#options = options;
-    this.#connections = new Connections(limits.waitingBytes);
     this.#server = createServer({
       maxHeaderSize: limits.headerBytes,
       headersTimeout: limits.headersTimeoutMs,

@@ -45,32 +45,27 @@ export class Slice {
 }
 
 /** Runs the parts of work in the order in which they come, in a slice of each iteration. */
-export class Slices {
-  readonly #slice: Slice;
+export class Slices extends Slice {
   readonly #waiting: (() => void)[] = [];
   #hasBegun = false;
 
-  constructor(accepted: () => number) {
-    this.#slice = new Slice(accepted);
-  }
-
   /** Returns undefined if there is time for a part now, or else a promise that resolves then. */
   next(): Promise<void> | undefined {
-    if (!this.#hasBegun) this.#begin();
-    if (this.#waiting.length === 0 && !this.#slice.isOver) return undefined;
+    if (!this.#hasBegun) this.begin();
+    if (this.#waiting.length === 0 && !this.isOver) return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  #begin(): void {
+  override begin(): void {
+    super.begin();
     this.#hasBegun = true;
-    this.#slice.begin();
     setImmediate(this.#goOn);
   }
 
   readonly #goOn = async () => {
     this.#hasBegun = this.#waiting.length > 0;
-    if (this.#hasBegun) this.#begin();
-    while (this.#waiting.length > 0 && !this.#slice.isOver) {
+    if (this.#hasBegun) this.begin();
+    while (this.#waiting.length > 0 && !this.isOver) {
       this.#waiting.shift()?.();
       // The part runs in the microtask before the next.
       await undefined;

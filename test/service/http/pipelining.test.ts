@@ -2,7 +2,9 @@
 // other.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { HTTP_LIMITS } from '../../../src/http/limits.ts';
 import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
+import { setLimits } from '../../support/overload.ts';
 import { assertProblem, chunkedText, converse, NOTE, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -257,12 +259,13 @@ const WAITING: Readonly<Record<string, string>> = {
 
 for (const [name, sent] of Object.entries(WAITING))
   test(`pipelining: the connection on which most waits is closed: ${name}`, async (t) => {
+    setLimits(t, HTTP_LIMITS, { waitingBytes: 15_000 });
     const gate = createGate();
     const routes = [
       textRoute('GET', '/slow', () => gate.passed.then(() => 'slow')),
       textRoute('POST', '/echo', () => 'echo'),
     ];
-    const server = await startBareServer(t, routes, { waitingBytes: 15_000 });
+    const server = await startBareServer(t, routes);
     const slow = requestText('GET /slow');
     const few = await converse(server, slow, slow);
     const many = await converse(server, slow, sent);

@@ -69,7 +69,7 @@ for (const [name, sent] of Object.entries(BUSY))
     }
   });
 
-test('replaced connections: of the address with most, the one that waits for longest', async (t) => {
+test('replaced connections: of the address with most, the one that waits longest', async (t) => {
   const server = await startBareServer(t, [quick], { connections: 5 });
   const from = (host: number) => ({ port: server.port, localAddress: `127.0.0.${host}` });
   const opened: Conversation[] = [];
