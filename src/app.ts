@@ -132,6 +132,7 @@ async function serve(
     onRefused(...refusal) {
       for (const { onRefused } of features) onRefused?.(...refusal);
     },
+    networkOf,
     problemBase: () => bases.problemBase,
     limits: { ...HTTP_LIMITS, keepAliveTimeoutMs: idleTimeoutS * 1_000 },
   });
@@ -147,6 +148,7 @@ async function serve(
       guard: guardAt(baseUrl),
       bodyLimitBytes,
       problemBase: bases.problemBase,
+      accepted: server.accepted,
       onEnd(ending) {
         for (const onEnd of endObservers) onEnd(ending);
       },

@@ -1,7 +1,11 @@
-// Tracks the open connections of a server. A pipelined request waits for the previous answer.
+// Tracks the open connections of a server. A pipelined request waits for the previous answer, and a
+// new connection takes the place of one that asks for nothing.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
+import { HTTP_LIMITS } from './limits.ts';
+import { Replaceable } from './replaceable.ts';
 
 /** A well-formed request that has arrived on a connection. */
 export interface Arrival {
@@ -15,26 +19,62 @@ export interface Arrival {
   readonly isOnlyClient: boolean;
 }
 
+/** What a waiting request takes beside its texts. */
+const REQUEST_BYTES = 2_048;
+/** The most that Node has read of a body when its connection is paused. */
+const READ_BYTES = 65_536;
+
+/** An open connection. */
+class Connection {
+  readonly socket: Duplex;
+  readonly network: string;
+  /** The latest request, until it and its answer are complete. */
+  latest: Arrival | undefined;
+  /** When its last complete request was answered, or else when it was opened. */
+  idleSinceMs = performance.now();
+  constructor(socket: Duplex, network: string) {
+    this.socket = socket;
+    this.network = network;
+  }
+
+  /** Whether no complete request waits for the end of its answer. */
+  get isIdle(): boolean {
+    if (this.socket.destroyed) return false;
+    const { message, response, previous } = this.latest ?? {};
+    return (message?.complete ? response : previous)?.closed ?? true;
+  }
+}
+
 /** All connections of one server. */
 export class Connections {
-  /** The latest request on each connection, until it and its answer are complete. */
-  readonly latest = new Map<Duplex, Arrival | undefined>();
-  /** The connections on which a request waits for the previous response. */
-  readonly #waiting = new Set<Duplex>();
+  readonly #open = new Map<Duplex, Connection>();
+  readonly #replaceable = new Replaceable(this.#open);
+  /** The bytes of the requests that wait for the previous response, by connection. */
+  readonly #waiting = new Map<Duplex, number>();
+  #waitingBytes = 0;
   accepted = 0;
 
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Returns the latest request of a connection, until it and its answer are complete. */
+  latestOn(socket: Duplex): Arrival | undefined {
+    return this.#open.get(socket)?.latest;
+  }
+
   /** Adds a connection; `onIncomplete` is called if its input ends within a request. */
-  add(socket: Socket, probeMs: number, onIncomplete: () => void): void {
+  add(socket: Socket, network: string, probeMs: number, onIncomplete: () => void): void {
     this.accepted += 1;
-    this.latest.set(socket, undefined);
     // Once read, the address outlives the connection, for the log.
     void socket.remoteAddress;
+    this.#open.set(socket, new Connection(socket, network));
     socket.once('close', () => {
-      this.latest.delete(socket);
-      this.#waiting.delete(socket);
+      this.#open.delete(socket);
+      this.#endWait(socket);
     });
     socket.once('end', () => {
-      if (this.latest.get(socket)?.message.complete === false) onIncomplete();
+      if (this.latestOn(socket)?.message.complete === false) onIncomplete();
       else this.#probe(socket, probeMs);
     });
     // Node resumes a socket after each request, but requests behind a slow answer must wait.
@@ -43,7 +83,7 @@ export class Connections {
 
   /** A client that has closed its sending side may be gone. Only a 102 tells: HTTP/1.0 has none. */
   #probe(socket: Socket, probeMs: number): void {
-    const latest = this.latest.get(socket);
+    const latest = this.latestOn(socket);
     if (!latest) return;
     announceClose(latest);
     if (latest.message.httpVersion === '1.0') return;
@@ -54,21 +94,22 @@ export class Connections {
     socket.once('close', () => clearInterval(timer));
   }
 
-  begin(arrival: Arrival): void {
-    this.latest.set(arrival.message.socket, arrival);
-    // `bind` takes less time than a function that captures variables.
-    arrival.response.on('close', this.#release.bind(this, arrival));
+  /** If there are more than `max`, closes one that is idle, or else `added`. */
+  limit(max: number, added: Socket): void {
+    if (this.#open.size > max) (this.#replaceable.take()?.socket ?? added).destroy();
   }
 
-  /** An idle connection must not hold its last request in memory. */
-  #release(arrival: Arrival): void {
-    const { socket, complete } = arrival.message;
-    if (complete && this.latest.get(socket) === arrival) this.latest.set(socket, undefined);
+  begin(arrival: Arrival): void {
+    const connection = this.#open.get(arrival.message.socket);
+    if (!connection) return;
+    connection.latest = arrival;
+    // `bind` takes less time than a function that captures variables.
+    arrival.response.on('close', release.bind(connection, arrival));
   }
 
   /** Makes Node close those whose current answers make no progress for `stalledMs`. */
   limitStalls(stalledMs: number): void {
-    for (const [socket, latest] of this.latest)
+    for (const { socket, latest } of this.#open.values())
       if (latest && socket instanceof Socket && !socket.timeout) socket.setTimeout(stalledMs);
   }
 
@@ -80,15 +121,14 @@ export class Connections {
       next();
       return;
     }
-    const latest = this.latest.get(socket);
-    this.#waiting.add(socket);
+    const latest = this.latestOn(socket);
     socket.pause();
+    this.#wait(socket, latest);
     previous.once('close', () => {
-      const current = this.latest.get(socket);
+      const current = this.latestOn(socket);
       // Stay paused if a later request waits for this one.
       if (!current || current === latest) {
-        this.#waiting.delete(socket);
-        socket.resume();
+        this.resume(socket);
       }
       if (socket.writable) next();
     });
@@ -96,18 +136,34 @@ export class Connections {
 
   /** Reads on, although requests may wait. */
   resume(socket: Duplex): void {
-    this.#waiting.delete(socket);
+    this.#endWait(socket);
     socket.resume();
+  }
+
+  /** Counts what waits. Where too much does, it closes the connection on which most waits. */
+  #wait(socket: Duplex, latest: Arrival | undefined): void {
+    const bytes = latest ? sizeOf(latest.message) : 0;
+    this.#waiting.set(socket, (this.#waiting.get(socket) ?? 0) + bytes);
+    this.#waitingBytes += bytes;
+    if (this.#waitingBytes <= HTTP_LIMITS.waitingBytes) return;
+    const [most] = [...this.#waiting].reduce((one, other) => (other[1] > one[1] ? other : one));
+    this.#endWait(most);
+    most.destroy();
+  }
+
+  #endWait(socket: Duplex): void {
+    this.#waitingBytes -= this.#waiting.get(socket) ?? 0;
+    this.#waiting.delete(socket);
   }
 
   /** Adds `connection: close` to the last answer on each connection, unless it has begun. */
   announceClose(): void {
-    for (const latest of this.latest.values()) announceClose(latest);
+    for (const { latest } of this.#open.values()) announceClose(latest);
   }
 
   /** Resolves when no answer is being flushed and no request waits behind another. */
   async flushed(): Promise<void> {
-    for (const [socket, latest] of this.latest) {
+    for (const { socket, latest } of this.#open.values()) {
       const { response } = latest ?? {};
       // Of a refused request, the answer of the handler is never sent.
       const isFlushing = socket.writable && response?.writableEnded && !response.writableFinished;
@@ -120,7 +176,7 @@ export class Connections {
 
   /** Destroys silent and answered connections, for which http.Server.close() would wait. */
   destroySpent(): void {
-    for (const [socket, latest] of this.latest) {
+    for (const { socket, latest } of this.#open.values()) {
       const isSilent = !latest && socket instanceof Socket && socket.bytesRead === 0;
       const isAnswered = socket.writableFinished || latest?.response.writableFinished;
       if (isSilent || isAnswered) socket.destroy();
@@ -128,14 +184,28 @@ export class Connections {
   }
 
   destroyAll(): void {
-    for (const socket of this.latest.keys()) socket.destroy();
+    for (const socket of this.#open.keys()) socket.destroy();
   }
 
   /** Resolves when the `close` event of every connection has been emitted. */
   async allClosed(): Promise<void> {
-    for (const socket of this.latest.keys())
+    for (const socket of this.#open.keys())
       await new Promise((resolve) => socket.once('close', resolve));
   }
+}
+
+/** Returns about how many bytes a request takes that has just arrived on a paused connection. */
+function sizeOf({ headers, rawHeaders, url = '' }: IncomingMessage): number {
+  const { 'content-length': length = 0, 'transfer-encoding': coding } = headers;
+  const body = coding === undefined ? Math.min(Number(length), READ_BYTES) : READ_BYTES;
+  return rawHeaders.reduce((sum, text) => sum + text.length, REQUEST_BYTES + url.length + body);
+}
+
+/** An idle connection must not hold its last request in memory. */
+function release(this: Connection, arrival: Arrival): void {
+  if (!arrival.message.complete || this.latest !== arrival) return;
+  this.latest = undefined;
+  this.idleSinceMs = performance.now();
 }
 
 function announceClose(latest?: Arrival): void {

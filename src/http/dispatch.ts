@@ -9,23 +9,18 @@ import { type Ending, Exchange, type Sender } from './exchange.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
 import { checkMessage, parseTarget, type Target } from './message.ts';
 import { ClientGone, Problem, problemReply, unavailable } from './problem.ts';
-import {
-  bodyLength,
-  type Chunk,
-  lengthOf,
-  type Reply,
-  sendChunks,
-  sendHead,
-  sendReply,
-} from './reply.ts';
+import { bodyLength, type Chunk, type Reply, sendChunks, sendHead, sendReply } from './reply.ts';
 import type { Guard, Route } from './route.ts';
 import { type PathItem, Router } from './router.ts';
+import { Slice, Slices } from './turns.ts';
 
 interface DispatchOptions {
   readonly routes: readonly Route[];
   readonly guard: Guard;
   readonly bodyLimitBytes: number;
   readonly problemBase: string;
+  /** Returns the number of connections that were accepted so far. */
+  readonly accepted: () => number;
   readonly onEnd: (ending: Ending) => void;
   /** Identifies a client without a key. */
   readonly networkOf: (sender: Sender) => string;
@@ -35,6 +30,9 @@ interface DispatchOptions {
 
 /** The statuses of refusals whose detail is logged, because it never quotes the request. */
 const LOGGED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/** How many requests are answered between two looks at the clock, which take time. */
+const CLOCK_EVERY = 4;
 
 const SERVER_OPTIONS: Reply = {
   status: 204,
@@ -51,6 +49,8 @@ export class Dispatcher {
     DISPATCH_LIMITS.repliesBytes,
     'Too many large answers are being read, or wait for clients that read slowly.',
   );
+  readonly #answering: Slice;
+  readonly #sending: Slices;
   #streams = 0;
   #arrived: Exchange[] = [];
 
@@ -59,6 +59,8 @@ export class Dispatcher {
     this.#router = new Router(options.routes);
     this.#root = options.routes.find(({ template }) => template === '/');
     this.#bodies = new BodyReader(options.bodyLimitBytes);
+    this.#answering = new Slice(options.accepted);
+    this.#sending = new Slices(options.accepted);
   }
 
   dispatch(arrival: Arrival): void {
@@ -73,7 +75,17 @@ export class Dispatcher {
   readonly #answerArrived = () => {
     const arrived = this.#arrived;
     this.#arrived = [];
-    for (const exchange of arrived) void this.#answer(exchange);
+    let count = 0;
+    for (const exchange of arrived) {
+      if (count === CLOCK_EVERY) this.#answering.begin();
+      if (count > 0 && count % CLOCK_EVERY === 0 && this.#answering.isOver) break;
+      count += 1;
+      void this.#answer(exchange);
+    }
+    if (count === arrived.length) return;
+    // The rest comes first in the next iteration.
+    if (this.#arrived.length === 0) setImmediate(this.#answerArrived);
+    this.#arrived = [...arrived.slice(count), ...this.#arrived];
   };
 
   /** Never rejects. Awaits only what is not ready: each `await` costs time. */
@@ -93,10 +105,15 @@ export class Dispatcher {
         if (received) await received;
         reply = found.handle(exchange); // 400, 422, 404 and the rest
       } else reply = found;
-      const whole = reply instanceof Promise ? await reply : reply;
+      let whole = reply instanceof Promise ? await reply : reply;
       stream = whole.stream;
       if ('handle' in found && found.method !== 'GET') exchange.createdIds = whole.createdIds ?? {};
-      sent = this.#send(exchange, this.#count(exchange, whole));
+      if (this.#count(exchange, whole)) {
+        const turn = this.#sending.next();
+        if (turn) await turn;
+        whole = encoded(whole);
+      }
+      sent = this.#send(exchange, whole);
     } catch (error) {
       // Node may refuse the headers of this answer, too.
       sent = await this.#fail(exchange, error).catch((fault) => this.#fail(exchange, fault));
@@ -186,24 +203,28 @@ export class Dispatcher {
     // A client may read the reply only after it has sent the whole body.
     if (!message.complete) message.resume();
     if (reply.stream && message.method !== 'HEAD') sendHead(response, complete, requestId);
-    else sendReply(response, complete, requestId);
+    else sendReply(response, complete, requestId, this.#sending);
     if (admission.key && message.method !== 'HEAD') exchange.sentBytes = bodyLength(reply);
     return reply;
   }
 
-  /** Counts a large reply and encodes it: Node would keep the text in memory beside the bytes. */
-  #count(exchange: Exchange, reply: Reply): Reply {
+  /** Counts a large reply; returns whether it is large. Throws 503. */
+  #count({ message, response }: Exchange, reply: Reply): boolean {
     const { body = '', large } = reply;
-    if (!large && body.length < DISPATCH_LIMITS.largeReplyCharacters) return reply;
-    const { message, response } = exchange;
+    if (!large && body.length < DISPATCH_LIMITS.largeReplyCharacters) return false;
     const isRead = message.method === 'GET' || message.method === 'HEAD';
     // A write is already done; it was carried out only while there was room.
     if (isRead && this.#replies.heldBy(response) === 0) this.#replies.ensureRoom();
-    const counted = large ?? [typeof body === 'string' ? Buffer.from(body) : body];
-    this.#replies.hold(response, lengthOf(counted));
-    const { body: _, ...others } = reply;
-    return { ...others, large: counted };
+    this.#replies.hold(response, bodyLength(reply));
+    return true;
   }
+}
+
+/** Encodes a large reply: Node would keep the text in memory beside the bytes. */
+function encoded(reply: Reply): Reply {
+  const { body, ...others } = reply;
+  if (body === undefined) return reply;
+  return { ...others, large: [typeof body === 'string' ? Buffer.from(body) : body] };
 }
 
 function optionsReply({ allow, methods }: PathItem): Reply {

@@ -14,6 +14,8 @@ export const HTTP_LIMITS = {
   /** How often connections are checked for what takes too long. */
   checkIntervalMs: 500,
   connections: 10_000,
+  /** What the requests take together that wait for earlier answers on their connections. */
+  waitingBytes: 67_108_864,
   backlog: 4_096,
   /** How often a client that has closed its sending side is asked whether it still reads. */
   probeMs: 1_000,

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { nextTick } from 'node:process';
 import { pipeline } from 'node:stream';
-import { setImmediate as immediate } from 'node:timers/promises';
 import { HTTP_LIMITS } from './limits.ts';
+import type { Slices } from './turns.ts';
 
 /** Ids by the names of path parameters; of several consecutive ones, the first and the last. */
 export type WrittenIds = Readonly<Record<string, number | readonly [first: number, last: number]>>;
@@ -66,14 +66,19 @@ export function replyHeaders(reply: Reply, requestId: string, length = bodyLengt
   return [...headers, ...others, 'content-length', String(length)];
 }
 
-/** Sends `reply` and ends the response. Node omits the body of a reply to HEAD. */
-export function sendReply(response: ServerResponse, reply: Reply, requestId: string): void {
+/** Sends `reply`, its parts in `slices`, and ends the response. Node omits the body for HEAD. */
+export function sendReply(
+  response: ServerResponse,
+  reply: Reply,
+  requestId: string,
+  slices: Slices,
+): void {
   const { body, large } = reply;
   const length = bodyLength(reply);
   response.writeHead(reply.status, replyHeaders(reply, requestId, length));
   if (body === undefined) {
     // If the client leaves, nothing is left to do.
-    if (large && large.length > 1) pipeline(oneByOne(large), response, () => {});
+    if (large && large.length > 1) pipeline(oneByOne(large, slices), response, () => {});
     else response.end(large?.[0]);
     return;
   }
@@ -88,11 +93,11 @@ function end(response: ServerResponse): void {
   response.end();
 }
 
-/** Yields each part in another iteration of the event loop, because the system copies them. */
-async function* oneByOne(parts: readonly Buffer[]): AsyncGenerator<Buffer> {
+/** Yields parts when there is time for them, because the system copies each. */
+async function* oneByOne(parts: readonly Buffer[], slices: Slices): AsyncGenerator<Buffer> {
   for (const part of parts) {
     yield part;
-    await immediate();
+    await slices.next();
   }
 }
 

@@ -23,6 +23,8 @@ interface HttpServerOptions {
   readonly onRequest: (arrival: Arrival) => void;
   /** Called for each answer to malformed or late input or CONNECT, with the parsed headers. */
   readonly onRefused: (requestId: string, problem: Problem, sender: Sender) => void;
+  /** Identifies the clients at one place. */
+  readonly networkOf: (sender: Sender) => string;
   /** Returns the URI with which the `type` of every problem begins. */
   readonly problemBase: () => string;
   readonly limits: typeof HTTP_LIMITS;
@@ -50,7 +52,6 @@ export class HttpServer {
       requireHostHeader: false,
       joinDuplicateHeaders: true,
     });
-    this.#server.maxConnections = limits.connections;
     // Otherwise Node sends nothing to a client that has closed only its sending side.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     // With `server.timeout`, Node would create a timer for each request.
@@ -63,7 +64,9 @@ export class HttpServer {
         // Node does not report that a request for an upgrade ends before it is complete.
         const refuse = () =>
           this.#answerFaulty(socket, problemOf({ code: 'HPE_INVALID_EOF_STATE' }));
-        this.#connections.add(socket, limits.probeMs, refuse);
+        const network = options.networkOf({ headers: {}, socket });
+        this.#connections.add(socket, network, limits.probeMs, refuse);
+        this.#connections.limit(limits.connections, socket);
         // Node calls it after the last answer. Node's own would not wait for what still arrives.
         socket.destroySoon = () => this.#end(socket);
       })
@@ -73,6 +76,9 @@ export class HttpServer {
       .on('connect', (message, socket) => this.#refuseConnect(message, socket))
       .on('clientError', (error, socket) => this.#answerFaulty(socket, problemOf(error)));
   }
+
+  /** Returns the number of connections so far. */
+  readonly accepted = (): number => this.#connections.accepted;
 
   /** Accepts connections at an address or a Unix socket, and resolves with its URL. */
   async listen(at: ListenOptions): Promise<string> {
@@ -111,9 +117,8 @@ export class HttpServer {
 
   #receive(message: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
     const requestId = chooseRequestId(message.headers);
-    const { latest } = this.#connections;
-    const previous = latest.get(message.socket)?.response;
-    const isOnlyClient = latest.size === 1;
+    const previous = this.#connections.latestOn(message.socket)?.response;
+    const isOnlyClient = this.#connections.size === 1;
     const arrival = { message, response, requestId, awaitsContinue, previous, isOnlyClient };
     this.#connections.begin(arrival);
     // Node does not switch protocols, but it drops the data after a request for an upgrade, and
@@ -132,13 +137,13 @@ export class HttpServer {
     const problem = new Problem('method-not-allowed', 'This service is not a proxy.', {
       headers: ['allow', 'GET, HEAD, OPTIONS'],
     });
-    const previous = this.#connections.latest.get(socket)?.response;
+    const previous = this.#connections.latestOn(socket)?.response;
     const refused = { message, requestId: chooseRequestId(message.headers) };
     this.#connections.runAfter(socket, previous, () => this.#refuse(socket, problem, refused));
   }
 
   #answerFaulty(socket: Duplex, problem: Problem): void {
-    const latest = this.#connections.latest.get(socket);
+    const latest = this.#connections.latestOn(socket);
     if (latest?.message.complete) {
       this.#connections.runAfter(socket, latest.response, () => this.#refuse(socket, problem));
     } else if (latest?.response.headersSent) {

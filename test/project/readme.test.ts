@@ -245,7 +245,7 @@ test('readme: the folders are exactly those of the source', () => {
 test('operation: the limits are those of the code', () => {
   const { headerBytes, headerCount, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } =
     HTTP_LIMITS;
-  const { connections, closeMs, stalledMs, checkIntervalMs } = HTTP_LIMITS;
+  const { connections, closeMs, stalledMs, checkIntervalMs, waitingBytes } = HTTP_LIMITS;
   const { bodiesBytes, largeBodyBytes, largeReplyCharacters, repliesBytes, streams } =
     DISPATCH_LIMITS;
   const { largePageBytes, replyWaitMs, waitingReplies } = DISPATCH_LIMITS;
@@ -261,7 +261,9 @@ test('operation: the limits are those of the code', () => {
       `${Math.ceil((2 * stalledMs + checkIntervalMs) / s)} s at the latest`,
     `${MAX_NESTING_LEVELS.toLocaleString('en')} levels; ` +
       `${MAX_PARTS.toLocaleString('en')} arrays, objects and members`,
-    `with a body over ${largeBodyBytes / KiB} KiB | ${bodiesBytes / MiB} MiB for all such bodies`,
+    `with a body over ${largeBodyBytes / KiB} KiB, or that arrives in parts | ` +
+      `${bodiesBytes / MiB} MiB for all such bodies`,
+    `${waitingBytes / MiB} MiB for all such requests`,
     `a list over ${MAX_PAGE_BYTES / MiB} MiB | ${largePageBytes / MiB} MiB of the memory for ` +
       `answers, for which ${waitingReplies} lists may wait ${replyWaitMs / s} s`,
     `an answer over ${largeReplyCharacters / KiB} KiB | ${repliesBytes / MiB} MiB for all`,

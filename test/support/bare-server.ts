@@ -54,6 +54,7 @@ export async function startBareServer(
     guard: () => ({ headers: [] }),
     bodyLimitBytes: BODY_LIMIT_BYTES,
     problemBase,
+    accepted: () => server.accepted(),
     onEnd: ({ exchange: { error, logged }, ...ending }) =>
       outcomes.push({ ...ending, error, logged }),
     networkOf: () => '',
@@ -62,6 +63,7 @@ export async function startBareServer(
   const server = new HttpServer({
     onRequest: (arrival) => dispatcher.dispatch(arrival),
     onRefused: (_, problem) => refusals.push(problem),
+    networkOf: ({ socket }) => socket.remoteAddress ?? '',
     problemBase: () => problemBase,
     limits: { ...HTTP_LIMITS, ...limits },
   });

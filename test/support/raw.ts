@@ -47,9 +47,15 @@ export interface Conversation {
   rest(): Promise<RawAnswer[]>;
 }
 
+/** Where a service listens; the connections come from `localAddress`, by default 127.0.0.1. */
+interface Place {
+  readonly port: number;
+  readonly localAddress?: string;
+}
+
 /** Opens a connection, sends `parts` over it and leaves it open. */
 export async function converse(
-  service: { port: number },
+  service: Place,
   ...parts: (string | Buffer)[]
 ): Promise<Conversation> {
   const socket = await openSocket(service);
@@ -270,8 +276,8 @@ export function takeAnswer(
 }
 
 /** Opens a bare connection to the service. */
-export async function openSocket({ port }: { port: number }): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
+export async function openSocket(place: Place): Promise<Socket> {
+  const socket = connect({ ...place, host: '127.0.0.1' });
   await once(socket, 'connect');
   return socket;
 }

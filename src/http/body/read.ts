@@ -8,8 +8,10 @@ import type { BodyFormats, Route } from '../route.ts';
 import { Turns } from '../turns.ts';
 import { formatOf, parseLines, parseWhole } from './formats.ts';
 
-/** This many chunks become one: apart, small ones take far more memory than their bytes. */
-const MAX_CHUNKS = 256;
+const NO_BYTES = Buffer.alloc(0);
+
+/** The least that a body takes that arrives in parts; it doubles when it is full. */
+const MIN_BYTES = 4_096;
 
 /** Whether all parsers agree on where a request ends (RFC 9112, sections 6.1 and 11.2). */
 export function hasUnambiguousEnd({ httpVersion, headers }: IncomingMessage): boolean {
@@ -23,12 +25,12 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-/** Reads the bodies of all requests: each within a limit, and all large ones within a budget. */
+/** Reads the bodies of all requests: each within a limit, all large or slow ones in a budget. */
 export class BodyReader {
   readonly #limitBytes: number;
   readonly #budget = new ByteBudget(
     DISPATCH_LIMITS.bodiesBytes,
-    'Too many large bodies are arriving.',
+    'Too many large or slow bodies are arriving.',
   );
   readonly #parsing = new Turns();
 
@@ -44,8 +46,9 @@ export class BodyReader {
     if (accepts) exchange.format = formatOf(message, accepts);
     switch (planFor(exchange, route)) {
       case 'none':
-        // Node would discard it in more steps.
+        // Node would discard it in more steps, and keep what arrives until the answer.
         if (message.complete) message.read();
+        else message.resume();
         return undefined;
       case 'discard':
         return this.#read(exchange);
@@ -71,7 +74,7 @@ export class BodyReader {
     if (isLarge(Number(headers['content-length'] ?? 0))) this.#budget.ensureRoom();
     if (message.complete) return this.#take(exchange);
     if (awaitsContinue) response.writeContinue();
-    return receiveBody(message, this.#limitBytes, (bytes) => this.#count(response, bytes));
+    return receiveBody(message, this.#limitBytes, (bytes) => this.#hold(response, bytes));
   }
 
   /** Reads a body that has arrived. */
@@ -79,14 +82,13 @@ export class BodyReader {
     if (awaitsContinue) response.writeContinue();
     const bytes: Buffer = message.read() ?? Buffer.alloc(0);
     if (bytes.length > this.#limitBytes) throw tooLarge(this.#limitBytes);
-    this.#count(response, bytes.length);
+    if (isLarge(bytes.length)) this.#hold(response, bytes.length);
     return bytes;
   }
 
-  #count(response: ServerResponse, received: number): void {
-    if (!isLarge(received)) return;
-    this.#budget.ensureRoom(received - this.#budget.heldBy(response));
-    this.#budget.hold(response, received);
+  #hold(response: ServerResponse, bytes: number): void {
+    this.#budget.ensureRoom(bytes - this.#budget.heldBy(response));
+    this.#budget.hold(response, bytes);
   }
 
   async #parse(exchange: Exchange, accepts: BodyFormats): Promise<void> {
@@ -112,28 +114,35 @@ function planFor(exchange: Exchange, { accepts, method }: Route): Plan {
   return isSmall ? 'small' : 'large';
 }
 
-/** Resolves with a body. Calls `onReceived`, which may throw, with the number of bytes so far. */
+/** Resolves with a body. Calls `hold`, which may throw, with the bytes that it is about to take. */
 async function receiveBody(
   message: IncomingMessage,
   limitBytes: number,
-  onReceived: (bytes: number) => void,
+  hold: (bytes: number) => void,
 ): Promise<Buffer> {
-  const joined: Buffer[] = [];
-  const chunks: Buffer[] = [];
+  const declared = Number(message.headers['content-length'] ?? limitBytes);
+  // One buffer: apart, small chunks would take far more memory than their bytes.
+  let body = NO_BYTES;
   let received = 0;
   try {
     // A message that is destroyed takes its connection along, without an answer.
     for await (const chunk of message.iterator({ destroyOnReturn: false })) {
-      received += chunk.length;
-      chunks.push(chunk);
-      if (chunks.length === MAX_CHUNKS) joined.push(Buffer.concat(chunks.splice(0)));
-      if (received > limitBytes) throw tooLarge(limitBytes);
-      onReceived(received);
+      const end = received + chunk.length;
+      if (end > limitBytes) throw tooLarge(limitBytes);
+      if (end > body.length) {
+        const length = Math.min(declared, Math.max(end, 2 * body.length, MIN_BYTES));
+        hold(length);
+        const larger = Buffer.allocUnsafeSlow(length);
+        body.copy(larger);
+        body = larger;
+      }
+      chunk.copy(body, received);
+      received = end;
     }
   } catch (error) {
     throw error instanceof Problem ? error : new ClientGone();
   }
-  return Buffer.concat([...joined, ...chunks], received);
+  return body.subarray(0, received);
 }
 
 function isLarge(bytes: number): boolean {

@@ -13,7 +13,7 @@ import {
   textRoute,
 } from '../../support/bare-server.ts';
 import { stopQuotas } from '../../support/rate-limiter.ts';
-import { chunk, chunkedText, requestText, sendThenRead } from '../../support/raw.ts';
+import { chunk, chunkedText, converse, requestText, sendThenRead } from '../../support/raw.ts';
 import { type Overrides, startService } from '../../support/service.ts';
 
 // More than the system takes before the service reads.
@@ -157,4 +157,22 @@ test('early answers: who goes on sending does not hold up a stop', PATIENCE, asy
   gate.open();
   await closed;
   await sendOn(await late);
+});
+
+test('early answers: a body that is ignored is not kept until the answer', async (t) => {
+  const gate = createGate();
+  const server = await startBareServer(t, [
+    textRoute('GET', '/slow', () => gate.passed.then(() => 'slow')),
+  ]);
+  const { socket, answer } = await converse(
+    server,
+    requestText('GET /slow', ['transfer-encoding: chunked']),
+  );
+  const piece = chunk(PIECE);
+  // More than the system takes.
+  for (let count = 0; count < 500; count += 1)
+    if (!socket.write(piece)) await once(socket, 'drain');
+  gate.open();
+  assert.equal((await answer()).body, 'slow');
+  socket.destroy();
 });

@@ -2,7 +2,9 @@
 // other.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { HTTP_LIMITS } from '../../../src/http/limits.ts';
 import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
+import { setLimits } from '../../support/overload.ts';
 import { assertProblem, chunkedText, converse, NOTE, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -247,3 +249,32 @@ test('pipelining: a lone client gets all answers after a body that is ignored', 
   const second = await converse(server, ignored.replace('\r\n0\r\n', '\r\nZ\r\n'));
   assertProblem(await second.answer(), 'bad-request');
 });
+
+/** Requests that take more than 15,000 bytes while they wait. */
+const WAITING: Readonly<Record<string, string>> = {
+  'many requests': requestText('GET /slow').repeat(60),
+  'large heads': requestText('GET /slow', [`x: ${'y'.repeat(14_000)}`]).repeat(2),
+  bodies: requestText('POST /echo', [], ' '.repeat(1_000)).repeat(40),
+};
+
+for (const [name, sent] of Object.entries(WAITING))
+  test(`pipelining: the connection on which most waits is closed: ${name}`, async (t) => {
+    setLimits(t, HTTP_LIMITS, { waitingBytes: 15_000 });
+    const gate = createGate();
+    const routes = [
+      textRoute('GET', '/slow', () => gate.passed.then(() => 'slow')),
+      textRoute('POST', '/echo', () => 'echo'),
+    ];
+    const server = await startBareServer(t, routes);
+    const slow = requestText('GET /slow');
+    const few = await converse(server, slow, slow);
+    const many = await converse(server, slow, sent);
+    await many.closed();
+    // What it had waiting counts no more.
+    const other = await converse(server, slow, slow.repeat(5));
+    gate.open();
+    for (let count = 0; count < 2; count += 1) assert.equal((await few.answer()).body, 'slow');
+    for (let count = 0; count < 6; count += 1) assert.equal((await other.answer()).body, 'slow');
+    few.socket.destroy();
+    other.socket.destroy();
+  });

@@ -119,7 +119,7 @@ test('overload: large bodies are bounded, small ones are served', async (t) => {
   const conversations = await Promise.all(sent);
   const pending = conversations.map(({ answer }) => answer());
   const refusal = await Promise.race(pending);
-  assertOverloaded(refusal, 'Too many large bodies are arriving.');
+  assertOverloaded(refusal, 'Too many large or slow bodies are arriving.');
   assert.equal((await service.request('GET', '/health')).status, 200);
   assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
   for (const { socket } of conversations) socket.write(' ');
@@ -162,3 +162,24 @@ test('overload: a write whose answer finds no room is not carried out', async (t
   assert.equal((await request('PATCH', '/tags/1', { json: { name: 'b' } })).status, 200);
   assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
 });
+
+/** The start of a request of each kind whose body has not arrived whole, and takes 4,096 bytes. */
+const SLOW_BODIES = [
+  requestText('POST /notes', ['content-length: 5000']),
+  requestText('POST /notes', ['transfer-encoding: chunked']),
+  requestText('POST /notes', ['content-length: 5000', 'content-type: application/x-ndjson']),
+  requestText('PUT /named/a', ['content-length: 5000', 'content-type: text/plain']),
+  requestText('DELETE /notes/1', ['content-length: 5000']),
+];
+
+for (const head of SLOW_BODIES)
+  test(`overload: a slow body counts from its first byte: ${head.split('\r\n', 3)}`, async (t) => {
+    setLimits(t, DISPATCH_LIMITS, { bodiesBytes: 2 * 4_096 });
+    const service = await startService(t);
+    const start = head + (head.includes('chunked') ? '1\r\n{\r\n' : '{');
+    const slow = await Promise.all(Array.from({ length: 3 }, () => converse(service, start)));
+    const refusal = await Promise.race(slow.map(({ answer }) => answer()));
+    assertOverloaded(refusal, 'Too many large or slow bodies are arriving.');
+    assert.equal((await service.request('POST', '/notes', { json: NOTE })).status, 201);
+    for (const { socket } of slow) socket.destroy();
+  });
