@@ -86,7 +86,7 @@ function severalWith(pattern: RegExp): string[] {
 }
 
 /** The most that the core may have. Features grow in their folders. */
-const MAX_CORE = { files: 47, lines: 4_820 };
+const MAX_CORE = { files: 51, lines: 5_450 };
 
 /** The line in which the body of a function, a method or a loop begins. */
 const BODY_START = /(?:\)(?:: .+)?|=>) \{$/;
