@@ -46,6 +46,7 @@ export async function listKept(
   const isSlow = offset >= DEEP_OFFSET;
   const parameter = JSON.stringify([note_id, limit, offset, after ?? before]);
   const read = (isLarge: boolean) => {
+    call.ensureSendable();
     const statement = { sql: pageSql(kept, parameters, isLarge), parameter, isSlow };
     if (isLarge) return readLargeRows(source, statement);
     return source.read({ ...statement, maxBytes: MAX_PAGE_BYTES });

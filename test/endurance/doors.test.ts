@@ -28,6 +28,15 @@ const WITHOUT_EDITS: readonly Edit[] = [
   [APP, 'handlersOf(...args), edited)', 'handlersOf(...args))'],
 ];
 
+/** What takes the place of the queries and links of lists. */
+const WITHOUT_LINKS = `
+type ListQuery = Readonly<Record<'limit' | 'offset', number>> &
+  Readonly<{ after?: number; before?: number; fields?: readonly string[] }>;
+type QueriedParts = object;
+const checkListQuery = (..._: unknown[]) => {};
+const linkHeader = (url: string, ..._: unknown[]) => ['link', url];
+`;
+
 /**
  * The features by folder, and the edits that remove each. Without guards/ nothing would be safe: it
  * cannot be removed, and options, commands and processes know its keys.
@@ -55,9 +64,11 @@ const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [APP, /.* history\(core, .*\n/],
   ],
   lists: [
-    ['src/history/kept.ts', "import { linkHeader } from '../lists/query.ts';\n"],
-    ['src/history/kept.ts', /const sent = .*\n.*const links = .*/, "const links = ['link', url];"],
-    ...without('lists'),
+    ['src/history/kept-pages.ts', /import .* from '..\/lists\/query.ts';\n/, WITHOUT_LINKS],
+    [APP, "import { createSlowReads, lists } from './lists/feature.ts';\n"],
+    [APP, '  const slow = createSlowReads(core);\n'],
+    [APP, 'handlersOf(...args), slow)', 'handlersOf(...args))'],
+    [APP, /.*\blists\(.*\n/],
   ],
   // The rest of the folder writes the log of the process itself: its start, its faults, its stop.
   'log/feature.ts': without('requestLog', 'log'),

@@ -29,6 +29,7 @@ import { SEARCHABLE } from '../../src/search/steps.ts';
 import { type Database, MAX_PAGE_BYTES, type Statement } from '../../src/storage/database.ts';
 import { createWriter, NO_MEMORY } from '../../src/storage/writer.ts';
 import { createNoteTags } from '../../src/tags/note-tags.ts';
+import { EMPTY_CALL } from './bare-server.ts';
 import type { Ends } from './engine.ts';
 import { MEMORY } from './engines.ts';
 import { openIndexed } from './search-index.ts';
@@ -153,7 +154,7 @@ async function hearHistory(database: Database, hear: Hear): Promise<void> {
   for (const kept of [TRASH, VERSIONS]) {
     for (const position of ['', 'after', 'before']) {
       const parameters = { note_id: 1, limit: 20, offset: 0, [position]: 1 };
-      const input = { parameters, call: { query: '' } } as KeptInput;
+      const input = { parameters, call: EMPTY_CALL } as unknown as KeptInput;
       const name = `${kept.table}: list ${position}`;
       await hear(name.trim(), () => listKept(database, slow, kept, input, ''));
     }
