@@ -48,12 +48,13 @@ const REWRITES: Readonly<Record<string, readonly [most: number, Rewrite, before?
   erasures: [21, (id, { write }) => write(ERASE_NOTE, 0, { rows: [[id]] }), 'DELETE FROM notes'],
 };
 
-async function open(t: TestContext, engine: Engine) {
+async function open(t: TestContext, engine: Engine, count = NOTES, character = 'x') {
   const real = await engine.open(t);
   await change(
     real,
-    `${withNumbers(NOTES)} INSERT INTO notes (id, title, body, number)
-     SELECT n, 'title', printf('%.*c', ${CHARACTERS}, 'x') || ' note ' || n || '!', n FROM numbers`,
+    `${withNumbers(count)} INSERT INTO notes (id, title, body, number)
+     SELECT n, 'title', printf('%.*c', ${CHARACTERS}, '${character}') || ' note ' || n || '!', n
+     FROM numbers`,
   );
   const heard = overhear(real);
   const write = createWriter(heard.database);
@@ -92,6 +93,22 @@ for (const engine of ENGINES)
       const counts = heard.transactions.map(({ statements }) => writesIn(statements));
       assert.ok(Math.max(...counts) <= most + 2, counts.join());
     });
+
+test('rewrites: a small write overtakes edits of which each fills a batch', async (t) => {
+  const { real, heard, write, table } = await open(t, ENGINES[0] ?? assert.fail(), 12, '\u{1f44b}');
+  await change(real, `INSERT INTO notes (id, title, body) VALUES (${SMALL}, 'a', 'b')`);
+  const gate = createGate();
+  heard.beforeTransaction = () => gate.passed;
+  const first = table.change(SMALL, { title: 'first' });
+  const all = Array.from({ length: 12 }, (_, index) =>
+    rewrite(write, index + 1, null, undefined, 'new', `note ${index + 1}!`),
+  );
+  const small = table.change(SMALL, { title: 'small' }).then(() => heard.transactions.length);
+  gate.open();
+  await first;
+  assert.ok((await small) <= 3);
+  await Promise.all(all);
+});
 
 test('rewrites: none is carried out whose answer finds no room, but small ones are', async (t) => {
   const { real, table } = await open(t, ENGINES[0] ?? assert.fail());

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ERASURE_TIMES } from '../../../src/history/erasure.ts';
 import { keepFor } from '../../../src/history/feature.ts';
 import { RETENTION_TIMES } from '../../../src/history/retention.ts';
-import { change, openOther, openPath, rows } from '../../support/databases.ts';
+import { change, openOther, openPath, rows, withNumbers } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
 import { setLimits } from '../../support/overload.ts';
 import { expected } from '../../support/records.ts';
@@ -199,6 +199,9 @@ test('trash: pages from keys lead through all of it and back', async (t) => {
     [empty.ids, empty.next, empty.prev?.endsWith('before=0')],
     ['', undefined, true],
   );
+  const beyond = await page('/trash?before=100&fields=id');
+  assert.deepEqual([beyond.ids, beyond.prev], ['', undefined]);
+  assert.equal((await page(String(beyond.next))).ids, '6,3,4,1,5,2');
   for (const query of ['after=1&before=2', 'after=1&offset=1', 'after=-1', 'order=id'])
     assert.equal(await status('GET', `/trash?${query}`), 422, query);
 });
@@ -221,6 +224,10 @@ test('trash and versions: pages of large notes are whole', async (t) => {
     [4, 3, 2].map((id) => [id, true]),
   );
   assert.match(String(page.headers.link), /after=2>; rel="next".*before=4>; rel="prev"/);
+  assert.deepEqual(
+    (await items('/trash?before=1&limit=3')).map(isWhole),
+    [4, 3, 2].map((id) => [id, true]),
+  );
   await json('POST', '/notes', { title: 'a', body: 'b' });
   const other = await openPath(service.file);
   t.after(() => other.close());
@@ -261,6 +268,23 @@ test('trash: what is erased is gone, with its comments and versions', async (t) 
   assert.deepEqual(await items('/trash'), []);
   assert.equal(await status('DELETE', '/trash'), 204);
   assert.equal((await items('/notes/1/versions')).length, 1);
+});
+
+test('trash: what a note owned is erased, also if it takes several steps', async (t) => {
+  setLimits(t, ERASURE_TIMES, { everyMs: 1, pauseFactor: 0 });
+  const { service, json, status } = await start(t);
+  for (const title of ['first', 'second']) await json('POST', '/notes', { title, body: 'b' });
+  const other = await openPath(service.file);
+  t.after(() => other.close());
+  await change(
+    other,
+    `${withNumbers(250)} INSERT INTO comments (note_id, body)
+     SELECT 1 + n / 249, printf('%.*c', 10000, 'x') FROM numbers`,
+  );
+  for (const path of ['/notes/1', '/trash/1']) assert.equal(await status('DELETE', path), 204);
+  await until(async () => (await rows(other, 'SELECT 1 FROM erased_records')).length === 0);
+  assert.deepEqual(await rows(other, 'SELECT id FROM comments'), [{ id: 249 }, { id: 250 }]);
+  assert.equal((await json('GET', '/notes/2/comments')).body.total, 2);
 });
 
 test('trash: what is deleted while the rest is being erased stays there', async (t) => {
