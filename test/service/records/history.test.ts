@@ -1,12 +1,14 @@
 // The trash and the versions of notes over HTTP: what is kept, restored and erased.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { ERASURE_TIMES } from '../../../src/history/erasure.ts';
+import { ERASURE_TIMES, IS_LEFT } from '../../../src/history/erasure.ts';
 import { keepFor } from '../../../src/history/feature.ts';
 import { RETENTION_TIMES } from '../../../src/history/retention.ts';
 import { change, openOther, openPath, rows, withNumbers } from '../../support/databases.ts';
 import { needsFile } from '../../support/engine.ts';
+import { runInProcess } from '../../support/in-process-command.ts';
 import { setLimits } from '../../support/overload.ts';
 import { expected } from '../../support/records.ts';
 import { assertNoErrors, type Overrides, startService } from '../../support/service.ts';
@@ -285,6 +287,36 @@ test('trash: what a note owned is erased, also if it takes several steps', async
   await until(async () => (await rows(other, 'SELECT 1 FROM erased_records')).length === 0);
   assert.deepEqual(await rows(other, 'SELECT id FROM comments'), [{ id: 249 }, { id: 250 }]);
   assert.equal((await json('GET', '/notes/2/comments')).body.total, 2);
+});
+
+test('trash: exports and backups lack what is erased, also if the file has it', async (t) => {
+  setLimits(t, ERASURE_TIMES, { everyMs: 3_600_000 });
+  const { service, json, status } = await start(t);
+  const other = await openPath(service.file);
+  t.after(() => other.close());
+  // The background has looked, and does not look again.
+  await until(async () => (await rows(other, IS_LEFT))[0]?.is_left === 0);
+  for (const name of ['kept', 'quagga']) await json('POST', '/tags', { name });
+  for (let id = 1; id <= 4; id += 1) {
+    const body = id === 1 ? 'zebra' : `okapi ${id}`;
+    await json('POST', '/notes', { title: 'a', body, tags: ['kept', 'quagga'] });
+    await json('PATCH', `/notes/${id}`, { body: id === 1 ? 'lion' : `gnu ${id}` });
+    await json('POST', `/notes/${id}/comments`, { body: `tapir ${id}` });
+  }
+  const notes = ['/notes/1/versions', '/notes/2', '/trash/2', '/notes/3', '/trash', '/notes/4'];
+  for (const path of [...notes, '/tags/2']) assert.equal(await status('DELETE', path), 204, path);
+  const exported = (await service.request('GET', '/export')).text;
+  const words = /zebra|okapi [23]|gnu [23]|tapir [23]|quagga|"tag_id":2|"note_id":[23]\b/;
+  assert.doesNotMatch(exported, words);
+  assert.match(exported, /lion[^]*tapir 1[^]*tapir 4[^]*okapi 4[^]*gnu 4/);
+  assert.match(exported, /"counts":\{"notes":1,"tags":1,"comments":2,"note_tags":1,/);
+  assert.equal((await rows(other, 'SELECT 1 FROM comments')).length, 4);
+  if (needsFile) return;
+  const copy = `${service.file}.backup`;
+  await runInProcess(['backup', copy, '--db', service.file]);
+  const text = readFileSync(copy, 'latin1');
+  assert.doesNotMatch(text, /zebra|okapi [23]|gnu [23]|tapir [23]|quagga/);
+  assert.match(text, /tapir 4/);
 });
 
 test('trash: what is deleted while the rest is being erased stays there', async (t) => {
