@@ -23,7 +23,7 @@ export interface KeptTable extends Pick<Resource, 'label' | 'table' | 'fields'> 
   /** The SQL condition of the rows that answers show and exports contain. */
   readonly isShown: string;
   /** The columns between the id and the fields. Times and names may be null. */
-  readonly columns: Readonly<Record<string, 'id' | 'ids' | 'name' | 'time'>>;
+  readonly columns: Readonly<Record<string, 'id' | 'ids' | 'name' | 'position' | 'time'>>;
   /** The resource that has these fields. */
   readonly of: Resource;
 }
@@ -84,7 +84,7 @@ export const deletedNotes: KeptTable = {
   table: 'deleted_notes',
   blocks: 'deleted_note_blocks',
   isShown: `position >= ${FIRST_POSITION}`,
-  columns: { position: 'id', deleted_at: 'time', name: 'name', tag_ids: 'ids', ...CHANGE },
+  columns: { position: 'position', deleted_at: 'time', name: 'name', tag_ids: 'ids', ...CHANGE },
   fields: notes.fields,
   of: notes,
 };

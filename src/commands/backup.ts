@@ -13,25 +13,32 @@ import { writeWhole } from './whole-file.ts';
 export async function backup(db: string, target: string, show: ShowText): Promise<string> {
   const progress = createProgress(show, 'backed up', ' KiB');
   await using source = await openShared(db);
+  const fault = (await differencesIn(source)).find(({ isFault }) => isFault);
   const write = async (path: string) => {
     await writeSnapshot(source, path, progress);
-    await purge(path);
+    await purge(path, fault === undefined);
   };
   await writeWhole(target, { source: db, write });
-  const fault = (await differencesIn(source)).find(({ isFault }) => isFault);
   const refusal = fault ? `; restore will refuse it: ${fault.text}` : '';
   return `backed up ${db} to ${target}${refusal}`;
 }
 
-/** Overwrites what is erased, and its words, which indexes keep until they merge their parts. */
-async function purge(path: string): Promise<void> {
+/**
+ * Overwrites what is erased, and its words, which indexes keep until they merge their parts.
+ * Without `withRows`, only the words: a foreign trigger could delete what is kept.
+ */
+async function purge(path: string, withRows: boolean): Promise<void> {
   await using copy = await openShared(path);
   const pragmas = ['journal_mode = OFF', 'synchronous = OFF', 'secure_delete = ON'];
   for (const pragma of pragmas) await copy.read({ sql: `PRAGMA ${pragma}` });
+  if (withRows) await purgeRows(copy);
+  for (const sql of INDEXES.flatMap(({ purge }) => purge)) await copy.read({ sql });
+}
+
+async function purgeRows(copy: Source): Promise<void> {
   for (const relation of (await relationsIn(copy)).toReversed())
     await copy.read({ sql: `DELETE FROM ${relation.table} WHERE NOT (${isKeptSql(relation)})` });
   await copy.read({ sql: 'DELETE FROM erased_records' });
-  for (const sql of INDEXES.flatMap(({ purge }) => purge)) await copy.read({ sql });
 }
 
 /** Writes a database to an empty file. `path` is absolute: SQLite takes `file:...` for a URI. */

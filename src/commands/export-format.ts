@@ -116,6 +116,7 @@ export function readerOf(
 /** Functions that return the value of a column, or throw. */
 const READ_COLUMN = {
   id: (line: LineValue, name: string) => numberIn(line, name, -MAX_IMPORTED_ID, MAX_IMPORTED_ID),
+  position: (line: LineValue, name: string) => numberIn(line, name, 1, MAX_IMPORTED_ID),
   ids(line: LineValue, name: string): string {
     const ids = line[name];
     const isId = (id: unknown) => isWholeNumber(id, -MAX_IMPORTED_ID, MAX_IMPORTED_ID);

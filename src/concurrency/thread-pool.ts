@@ -21,7 +21,7 @@ export const POOL_LIMITS = {
   queue: 256,
   queueMs: 10_000,
   jobMs: 30_000,
-  /** How long a job may go on when its client has gone: to start threads takes longer than most. */
+  /** How long a job may go on without its client: most end sooner than new threads would start. */
   abandonedMs: 1_000,
   /** Threads that may be starting at one time: more would only compete for the cores. */
   starting: availableParallelism(),

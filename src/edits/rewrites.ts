@@ -3,8 +3,9 @@
 import { MAX_BODY_LENGTH } from '../contract/generated.js';
 import { type Condition, satisfiesSql } from '../records/condition.ts';
 import type { Given } from '../records/creation.ts';
+import { bytesSql } from '../records/rewritten.ts';
 import { membersSql, ownMembers } from '../records/text.ts';
-import { bytesSql, readStatement, type Stored } from '../records/writes.ts';
+import { readStatement, type Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
 import { ANSWERS, FORGET_KEYS } from '../retries/feature.ts';
 import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';

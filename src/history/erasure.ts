@@ -41,9 +41,12 @@ export const IS_LEFT = `
   SELECT EXISTS (SELECT 1 FROM erased_records) OR EXISTS (SELECT 1 FROM erased_versions)
     OR EXISTS (SELECT 1 FROM ${deletedNotes.table} WHERE position < ${FIRST_POSITION}) AS is_left`;
 
-/** Whether a version of `erased_versions` is erased. */
-const IS_ERASED = `
-  ${noteVersions.table}.note_id = erased_versions.note_id AND ${noteVersions.table}.id <= last_id`;
+const GONE_VERSIONS = `
+  gone_versions AS MATERIALIZED (SELECT * FROM erased_versions LIMIT ${STEP.rows})`;
+
+/** Whether a version is one of `gone_versions`. */
+const IS_GONE = `
+  ${noteVersions.table}.note_id = gone_versions.note_id AND ${noteVersions.table}.id <= last_id`;
 
 /** Erases a part of what is left. */
 export const ERASE = kindOf(
@@ -51,13 +54,13 @@ export const ERASE = kindOf(
   'FROM sent',
   {
     trash: erasing(deletedNotes, `${deletedNotes.table} WHERE position < ${FIRST_POSITION}`),
-    versions: erasing(
+    versions: `, ${GONE_VERSIONS} ${erasing(
       noteVersions,
-      `erased_versions CROSS JOIN ${noteVersions.table} ON ${IS_ERASED}`,
-    ),
-    versionsEnd: `
-      DELETE FROM erased_versions
-      WHERE NOT EXISTS (SELECT 1 FROM ${noteVersions.table} WHERE ${IS_ERASED})`,
+      `gone_versions CROSS JOIN ${noteVersions.table} ON ${IS_GONE}`,
+    )}`,
+    versionsEnd: `, ${GONE_VERSIONS} DELETE FROM erased_versions WHERE note_id IN (
+        SELECT note_id FROM gone_versions
+        WHERE NOT EXISTS (SELECT 1 FROM ${noteVersions.table} WHERE ${IS_GONE}))`,
     ...Object.fromEntries(
       PARTS.map(({ relation, isGone }, index) => [
         `part${index}`,

@@ -91,7 +91,7 @@ function pageSql(
   const chosen = members.filter(({ name }) => !fields[0] || fields.includes(name));
   const [isBeyond, low, high] =
     after !== undefined
-      ? [`${key} < ?1 ->> 3`, 'min(key)', 'coalesce(max(key), (?1 ->> 3) - 1)']
+      ? [`${key} < ?1 ->> 3`, 'min(key)', 'coalesce(max(key), max((?1 ->> 3) - 1, 0))']
       : before !== undefined
         ? [`${key} > ?1 ->> 3`, 'coalesce(min(key), (?1 ->> 3) + 1)', 'max(key)']
         : ['TRUE', 'min(key)', 'max(key)'];

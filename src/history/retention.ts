@@ -2,7 +2,7 @@
 import { type Pace, workInBackground } from '../background.ts';
 import type { Core } from '../feature.ts';
 import { SETTINGS } from './kept.ts';
-import { ERASURES, NO_END } from './writes.ts';
+import { EMPTY_TRASH, ERASURES, NO_END } from './writes.ts';
 
 /** The times of retention; tests change them. */
 export const RETENTION_TIMES = {
@@ -47,6 +47,7 @@ export function startRetention(core: Core): () => Promise<void> {
     // A clock that is set forward must make nothing due.
     const nowMs = Math.min(Date.now(), performance.timeOrigin + performance.now());
     const time = row?.days === 0 ? NO_END : nowMs - Number(row?.days) * DAY_MS;
+    if (row?.days === 0) await core.write(EMPTY_TRASH, 0, { rows: [[0]] });
     for (const kind of Object.values(ERASURES)) await erase(core, kind, pace, time);
     return everyMs;
   }

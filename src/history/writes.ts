@@ -1,7 +1,8 @@
 // The writes on what is kept of notes: they restore a note, and erase. No two share statements.
 import { satisfiesSql } from '../records/condition.ts';
+import { bytesSql, bytesWithOwnedSql } from '../records/rewritten.ts';
 import { recordSql } from '../records/text.ts';
-import { bytesSql, bytesWithOwnedSql, readStatement } from '../records/writes.ts';
+import { readStatement } from '../records/writes.ts';
 import {
   deletedNotes,
   MAX_VERSIONS,
@@ -140,13 +141,16 @@ const RESTORING = kindOf(
   noteNames.table,
 );
 
+/** The number of tags of a note in the trash. */
+const TAGS = `SELECT json_array_length(tag_ids) FROM ${TRASH.table} WHERE id = sent.value`;
+
 /**
  * Takes a note out of the trash; what it owns has stayed where it is. Resolves with its text and
  * its tag. Memory has no text of it, but may know its name as that of another note.
  */
 export const RESTORE = {
   ...RESTORING,
-  rewrites: { bytes: bytesWithOwnedSql(notes, TRASH.table) },
+  rewrites: { bytes: bytesWithOwnedSql(notes, TRASH.table, [TAGS]) },
 };
 
 function restoring(resource: Resource): string {

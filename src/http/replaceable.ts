@@ -7,7 +7,7 @@ interface Holder {
   readonly idleSinceMs: number;
 }
 
-/** An idle holder, and how many of its network would be taken after it. */
+/** An idle holder, and how many of its network are busy or would be taken after it. */
 interface Found<Each> {
   readonly holder: Each;
   readonly sinceMs: number;

@@ -9,6 +9,7 @@ import { CHANGE_COLUMNS, LAST_NUMBER, lastIdSql, tagSql } from '../storage/numbe
 import { NOW, namedRows, SET_TIMES } from '../storage/parameter.ts';
 import type { RowSet, WriteKind } from '../storage/writer.ts';
 import { satisfiesSql } from './condition.ts';
+import { bytesSql, bytesWithOwnedSql } from './rewritten.ts';
 import { ID_COLUMN, ifReachable, ownerExistsSql, recordSql, recordText } from './text.ts';
 
 /** A record as it is stored: its JSON text, and its entity tag without quotes. */
@@ -42,26 +43,6 @@ export function createdRows({ fields }: Resource, more: readonly string[] = []):
 /** Returns the named query for the rows of changes. */
 export function changedRows({ fields }: Resource): string {
   return namedRows('sent', ['_owner', '_id', '_condition', ...Object.keys(fields)]);
-}
-
-/** What the log of its deletion takes for each record that is owned. */
-const OWNED_BYTES = 512;
-
-/** Returns the SQL of the bytes of a record, as {@link WriteKind.rewrites} has it. */
-export function bytesSql({ table, fields }: Pick<Resource, 'table' | 'fields'>): string {
-  const texts = Object.keys(fields).filter((name) => fields[name]?.type === 'text');
-  const bytes = ['0', ...texts.map((name) => `octet_length(${name})`)].join(' + ');
-  return `SELECT ${bytes} FROM ${table} WHERE id = sent.value`;
-}
-
-/** Returns the same for a deletion or a restore, which also logs what the record owns. */
-export function bytesWithOwnedSql(resource: Resource, table = resource.table): string {
-  const owned = RESOURCES.filter(({ owner }) => owner?.resource === resource);
-  const counts = owned.map(
-    ({ blocks, owner }) => `
-      (SELECT ${OWNED_BYTES} * total(count) FROM ${blocks} WHERE ${owner?.column} = sent.value)`,
-  );
-  return `SELECT ${[`(${bytesSql({ ...resource, table })})`, ...counts].join(' + ')}`;
 }
 
 /** Returns the kinds of writes that take one statement. */

@@ -4,7 +4,7 @@
 /** A prime below 2^26: a product of two remainders is exact in JavaScript as well. */
 const PRIME = 67_108_859;
 
-/** More than the words of a text, and no divisor of the prime. */
+/** More than the words of a text, so that the places of two records are never the same. */
 const MAX_PLACES = 1_048_573;
 
 const BUCKETS = 65_536;

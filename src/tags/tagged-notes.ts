@@ -1,8 +1,8 @@
 // Notes that are written with their tags, which a request gives by id or by name.
 import type { JointWrite, WritePart } from '../records/creation.ts';
+import { bytesWithOwnedSql } from '../records/rewritten.ts';
 import { FIRST_FIELD, ID_COLUMN, recordSql } from '../records/text.ts';
 import {
-  bytesSql,
   changedRows,
   insertSql,
   isTarget,
@@ -97,7 +97,7 @@ function taggedChange(): WriteKind<JointWrite, (Stored & Settled) | undefined> {
       const { text, tag } = changed;
       return [['notes', Number(row[ID_COLUMN]), { text, tag }]];
     },
-    rewrites: { idColumn: ID_COLUMN, bytes: bytesSql(notes), factor: 2 },
+    rewrites: { idColumn: ID_COLUMN, bytes: bytesWithOwnedSql(notes), factor: 2 },
   };
 }
 

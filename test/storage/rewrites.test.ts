@@ -28,6 +28,9 @@ const appendTo =
   (id, { write }) =>
     rewrite(write, id, null, undefined, text);
 
+const TAG_ALL = `${withNumbers(500)} INSERT INTO note_tags (note_id, tag_id)
+  SELECT notes.id, n FROM numbers CROSS JOIN notes`;
+
 /** Each with the most of them that share a transaction, and what precedes it. */
 const REWRITES: Readonly<Record<string, readonly [most: number, Rewrite, before?: string]>> = {
   edits: [2, (id, { write }) => rewrite(write, id, null, undefined, 'new', `note ${id}!`)],
@@ -44,6 +47,8 @@ const REWRITES: Readonly<Record<string, readonly [most: number, Rewrite, before?
     `${withNumbers(500)} INSERT INTO comments (note_id, body)
      SELECT notes.id, 'c' FROM numbers CROSS JOIN notes`,
   ],
+  'deletions with many tags': [6, (id, { table }) => table.remove(id), TAG_ALL],
+  'patches of many tags': [4, (id, { table }) => table.changeTagged(id, {}, [[0, 'tag']]), TAG_ALL],
   restores: [21, (id, { write }) => write(RESTORE, 0, { rows: [[id]] }), 'DELETE FROM notes'],
   erasures: [21, (id, { write }) => write(ERASE_NOTE, 0, { rows: [[id]] }), 'DELETE FROM notes'],
 };

@@ -1,5 +1,6 @@
 // The embedded engine: SQLite in a file. One connection writes; others read at the same time.
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readlinkSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { Database, Row, Statement } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
 import {
@@ -82,7 +83,10 @@ export async function openSqlite(
 /** Creates a file that only its owner may use; SQLite gives the mode to its log and its index. */
 function createIfMissing(path: string): void {
   try {
-    closeSync(openSync(path, 'wx', 0o600));
+    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
+    // SQLite would create what a link leads to.
+    const file = isLink ? resolve(dirname(path), readlinkSync(path)) : path;
+    closeSync(openSync(file, 'wx', 0o600));
   } catch {
     // Either it exists, or SQLite says why it cannot.
   }

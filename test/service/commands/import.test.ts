@@ -164,6 +164,10 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
     HEAD + DELETED.replace('"b"', '" "'),
     'line 2: body must not be blank.',
   ],
+  'a deleted note at no position': [
+    HEAD + DELETED.replace('"position":1', '"position":0'),
+    'line 2: position must be a whole number from 1 to 4503599627370496',
+  ],
   'two deleted notes at one position': [
     HEAD + DELETED + DELETED.replace('"id":1', '"id":2'),
     `line 3: ${SAME} position`,

@@ -201,6 +201,7 @@ test('trash: pages from keys lead through all of it and back', async (t) => {
     [empty.ids, empty.next, empty.prev?.endsWith('before=0')],
     ['', undefined, true],
   );
+  assert.match(String((await page('/trash?after=0')).prev), /before=0$/);
   const beyond = await page('/trash?before=100&fields=id');
   assert.deepEqual([beyond.ids, beyond.prev], ['', undefined]);
   assert.equal((await page(String(beyond.next))).ids, '6,3,4,1,5,2');
@@ -308,7 +309,7 @@ test('trash: exports and backups lack what is erased, also if the file has it', 
   const exported = (await service.request('GET', '/export')).text;
   const words = /zebra|okapi [23]|gnu [23]|tapir [23]|quagga|"tag_id":2|"note_id":[23]\b/;
   assert.doesNotMatch(exported, words);
-  assert.match(exported, /lion[^]*tapir 1[^]*tapir 4[^]*okapi 4[^]*gnu 4/);
+  assert.match(exported, /lion.*tapir 1.*tapir 4.*okapi 4.*gnu 4/s);
   assert.match(exported, /"counts":\{"notes":1,"tags":1,"comments":2,"note_tags":1,/);
   assert.equal((await rows(other, 'SELECT 1 FROM comments')).length, 4);
   if (needsFile) return;
