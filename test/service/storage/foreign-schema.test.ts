@@ -3,7 +3,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { assertRefused, runCommand } from '../../support/command.ts';
-import { change, newFile, openDatabase, PWN, writeForeignFile } from '../../support/databases.ts';
+import {
+  change,
+  newFile,
+  openDatabase,
+  openOther,
+  PWN,
+  writeForeignFile,
+} from '../../support/databases.ts';
 import { clusterAddress } from '../../support/engine.ts';
 import { openCluster } from '../../support/engines.ts';
 import { exported, runInProcess } from '../../support/in-process-command.ts';
@@ -78,6 +85,24 @@ test('foreign schema: backup names it, restore, import and repair refuse it', as
   await runInProcess(['import', '--db', restored], { input });
   assert.equal((await runInProcess(['check', restored])).line, `${restored}: ok`);
 });
+
+const DELETE_ALL = `CREATE TRIGGER theirs AFTER DELETE ON erased_records BEGIN
+  DELETE FROM note_names; DELETE FROM notes; END`;
+
+for (const sql of [DELETE_ALL, 'DROP TABLE erased_versions'])
+  test(`foreign schema: a backup has all records in spite of ${sql.slice(0, 24)}`, async (t) => {
+    const [path, backup] = [newFile(t), newFile(t)];
+    const database = await openDatabase(t, path);
+    await change(database, "INSERT INTO notes (title, body) VALUES ('a', 'b')");
+    await change(database, "INSERT INTO erased_records (type, id) VALUES ('note', 9)");
+    await database.close();
+    await writeForeignFile(path, sql);
+    const { line } = await runInProcess(['backup', backup, '--db', path]);
+    assert.match(String(line), /; restore will refuse it: /);
+    assert.deepEqual(await (await openOther(t, backup)).run({ sql: 'SELECT id FROM notes' }), [
+      { id: 1 },
+    ]);
+  });
 
 test('foreign schema: a table or an index of an operator is named, and nothing else', async (t) => {
   const [path, backup, restored] = [newFile(t), newFile(t), newFile(t)];

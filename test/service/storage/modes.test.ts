@@ -1,8 +1,15 @@
 // Who may read files with notes that the service and its commands create: only their owner. What
 // replaces or copies a file has its mode.
 import assert from 'node:assert/strict';
-import { chmodSync, copyFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import {
+  chmodSync,
+  copyFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createApp } from '../../../src/library.ts';
 import { FILES_IN_USE, newFile } from '../../support/databases.ts';
@@ -45,6 +52,15 @@ test('modes: only the owner may use a new database, its log and what goes with i
   t.after(() => app.close());
   assert.equal((await request(await app.listen(), 'POST', '/notes', NOTE)).status, 201);
   assert.deepEqual(modesBeside(inLibrary), allOf('600'));
+});
+
+test('modes: only the owner may use a new database to which a link leads', async (t) => {
+  withUmask(t);
+  const [link, db] = [newFile(t), newFile(t)];
+  symlinkSync(relative(dirname(link), db), link);
+  const service = await startService(t, { db: link });
+  assert.equal((await service.request('POST', '/notes', NOTE)).status, 201);
+  assert.equal(modesBeside(db)['notes.db'], '600');
 });
 
 test('modes: several processes create a database that only the owner may use', async (t) => {
