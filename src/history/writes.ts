@@ -1,6 +1,6 @@
 // The writes on what is kept of notes: they restore a note, and erase. No two share statements.
 import { satisfiesSql } from '../records/condition.ts';
-import { bytesSql, bytesWithOwnedSql } from '../records/rewritten.ts';
+import { ASSUMED_WITH_OWNED, bytesSql, bytesWithOwnedSql } from '../records/rewritten.ts';
 import { recordSql } from '../records/text.ts';
 import { readStatement } from '../records/writes.ts';
 import {
@@ -150,7 +150,10 @@ const TAGS = `SELECT json_array_length(tag_ids) FROM ${TRASH.table} WHERE id = s
  */
 export const RESTORE = {
   ...RESTORING,
-  rewrites: { bytes: bytesWithOwnedSql(notes, TRASH.table, [TAGS]) },
+  rewrites: {
+    bytes: bytesWithOwnedSql(notes, TRASH.table, [TAGS]),
+    assumedBytes: ASSUMED_WITH_OWNED,
+  },
 };
 
 function restoring(resource: Resource): string {

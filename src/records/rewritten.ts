@@ -3,6 +3,9 @@ import { RELATIONS } from '../relations.ts';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 
+/** What is assumed of a record with all that it owns, of which there may be much. */
+export const ASSUMED_WITH_OWNED = 524_288;
+
 /** What a write takes for each record that is owned, or each row that joins two, in bytes. */
 const OWNED_BYTES = 512;
 

@@ -9,7 +9,7 @@ import { CHANGE_COLUMNS, LAST_NUMBER, lastIdSql, tagSql } from '../storage/numbe
 import { NOW, namedRows, SET_TIMES } from '../storage/parameter.ts';
 import type { RowSet, WriteKind } from '../storage/writer.ts';
 import { satisfiesSql } from './condition.ts';
-import { bytesSql, bytesWithOwnedSql } from './rewritten.ts';
+import { ASSUMED_WITH_OWNED, bytesSql, bytesWithOwnedSql } from './rewritten.ts';
 import { ID_COLUMN, ifReachable, ownerExistsSql, recordSql, recordText } from './text.ts';
 
 /** A record as it is stored: its JSON text, and its entity tag without quotes. */
@@ -85,7 +85,11 @@ export function recordKinds(resource: Resource) {
     },
     changes: ({ rows: [row] }, isRemoved) =>
       isRemoved ? [[table, Number(row?.[1])], ...owned] : [],
-    rewrites: { idColumn: ID_COLUMN, bytes: bytesWithOwnedSql(resource) },
+    rewrites: {
+      idColumn: ID_COLUMN,
+      bytes: bytesWithOwnedSql(resource),
+      assumedBytes: ownedBy(resource).length > 0 ? ASSUMED_WITH_OWNED : undefined,
+    },
   };
   return { creation, replacement: change(false), patch: change(true), removal };
 }

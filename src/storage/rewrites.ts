@@ -11,6 +11,8 @@ export interface Rewriting {
   readonly bytes: string;
   /** How many times the cost of writing such bytes it takes. Default: 1. */
   readonly factor?: number;
+  /** What is assumed until the bytes are known. Default: {@link ASSUMED_BYTES}. */
+  readonly assumedBytes?: number | undefined;
 }
 
 /** Who gets the answer to a write. */
@@ -30,19 +32,16 @@ export interface Rewrite {
   rewrittenBytes?: number;
 }
 
-/** What a record is assumed to have until then. */
-const ASSUMED_BYTES = 32_768;
+/** A batch has room for the plain writes of 64 clients. */
+const ASSUMED_BYTES = 24_576;
 /** The largest write leaves room in its batch, so that small ones need not wait. */
 const MAX_COST = 0.75 * BATCH_LIMITS.batchSize;
 
 /** Returns the cost of a write, in characters of plain ones. */
-export function costOf({
-  kind: { rewrites },
-  size,
-  rewrittenBytes = ASSUMED_BYTES,
-}: Rewrite): number {
-  const rewritten = rewrites ? rewrittenBytes * (rewrites.factor ?? 1) : 0;
-  return Math.min(size + rewritten, MAX_COST);
+export function costOf({ kind: { rewrites }, size, rewrittenBytes }: Rewrite): number {
+  if (!rewrites) return Math.min(size, MAX_COST);
+  const { factor = 1, assumedBytes = ASSUMED_BYTES } = rewrites;
+  return Math.min(size + factor * (rewrittenBytes ?? assumedBytes), MAX_COST);
 }
 
 /** Returns why the answer to a write could not be kept; it is about as large as the record. */

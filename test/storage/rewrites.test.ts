@@ -99,6 +99,19 @@ for (const engine of ENGINES)
       assert.ok(Math.max(...counts) <= most + 2, counts.join());
     });
 
+test('rewrites: few deletions of notes with many comments share a transaction', async (t) => {
+  const { real, heard, table } = await open(t, ENGINES[0] ?? assert.fail(), 20);
+  await change(
+    real,
+    `${withNumbers(1_000)} INSERT INTO comments (note_id, body)
+     SELECT notes.id, 'c' FROM numbers CROSS JOIN notes`,
+  );
+  const all = Array.from({ length: 20 }, (_, index) => table.remove(index + 1));
+  assert.ok((await Promise.all(all)).every(Boolean));
+  const counts = heard.transactions.map(({ statements }) => writesIn(statements));
+  assert.ok(Math.max(...counts) <= 4, counts.join());
+});
+
 test('rewrites: a small write overtakes edits of which each fills a batch', async (t) => {
   const { real, heard, write, table } = await open(t, ENGINES[0] ?? assert.fail(), 12, '\u{1f44b}');
   await change(real, `INSERT INTO notes (id, title, body) VALUES (${SMALL}, 'a', 'b')`);
