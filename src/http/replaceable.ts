@@ -20,7 +20,7 @@ const MAX_FOUND = 1_000;
 /** In place of the time since when a busy holder is idle: it counts, but is never taken. */
 const BUSY = Number.MAX_VALUE;
 
-/** After a look, none follows for so many times as long. */
+/** The pause after a look at all holders, as a multiple of its time. */
 const REST = 20;
 
 /** The idle holders among many, in the order in which they can be spared. */

@@ -1,5 +1,5 @@
 // What writes cost. A small request may rewrite a large record, so a batch is bounded by what its
-// writes rewrite, too. That is read only if so many wait that it may matter.
+// writes rewrite, too. Records are measured only if a batch may lack room for the writes that wait.
 import { BATCH_LIMITS } from './batcher.ts';
 import type { Database } from './database.ts';
 

@@ -33,7 +33,7 @@ function allOf(mode: string): Record<string, string> {
   return Object.fromEntries(FILES_IN_USE.map((name) => [name, mode]));
 }
 
-/** Lets new files be readable by all users, as far as their creator does. */
+/** Sets a umask that takes no rights away: only the mode that the service asks for counts. */
 function withUmask(t: TestContext): void {
   const usual = process.umask(0);
   t.after(() => process.umask(usual));
