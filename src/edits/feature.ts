@@ -9,7 +9,7 @@ import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call } from '../http/route.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
 import { notes } from '../resources/notes.ts';
-import { createKeyFinder, readKey } from '../retries/feature.ts';
+import { createKeyFinder, readKey, settleKey } from '../retries/feature.ts';
 import type { Write } from '../storage/writer.ts';
 import { rewrite } from './rewrites.ts';
 
@@ -51,14 +51,14 @@ export function edits(core: Core) {
     if (oldText && REPETITIVE.test(oldText)) refuse('repetitive', call, 'old_text');
     const once = readKey(input, path);
     const condition = writeCondition(headers);
-    const write: Write = (kind, key, content) => core.write(kind, key, content, call);
+    const write: Write = (kind, content) => core.write(kind, content, call);
     const note = await rewrite(write, parameters.note_id, condition, once, text, oldText);
     if (!note) throw notFound(notes.label, call.pathValues[0]);
     const { state, tag, known } = note;
     if (state === 'unmatched') throw preconditionFailed(tag, headers);
     const isOld = state === 'absent' || state === 'several';
     refuse(state, call, oldText === undefined ? 'text' : isOld ? 'old_text' : 'new_text');
-    const { refusal, headers: added = [] } = once?.settle({ fingerprint: known }) ?? {};
+    const { refusal, headers: added = [] } = once ? settleKey(once.fingerprint, known) : {};
     if (refusal) throw refusal;
     return jsonReply(200, note.text, [...stateHeaders(tag), ...added]);
   }

@@ -12,7 +12,7 @@ import {
   type Relation,
   typeOf,
 } from '../relations.ts';
-import { kindOf } from './writes.ts';
+import { kindOf, onRows } from './writes.ts';
 
 /** When to look for what is erased; tests change it. */
 export const ERASURE_TIMES = {
@@ -99,7 +99,7 @@ export function startErasure(core: Core): () => Promise<void> {
       const [row] = await core.database.read({ sql: IS_LEFT });
       if (!row?.is_left) break;
       const startedMs = performance.now();
-      await core.write(ERASE, 0, { rows: [[0]] });
+      await core.write(ERASE, onRows([0]));
       const tookMs = performance.now() - startedMs;
       await pause(tookMs * ERASURE_TIMES.pauseFactor);
     }

@@ -15,7 +15,7 @@ import { startErasure } from './erasure.ts';
 import { LATEST, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
 import { type KeptInput, listKept, type SlowQueue } from './kept-pages.ts';
 import { startRetention } from './retention.ts';
-import { EMPTY_TRASH, ERASE_NOTE, ERASE_VERSIONS, RESTORE } from './writes.ts';
+import { EMPTY_TRASH, ERASE_NOTE, ERASE_VERSIONS, onNote, onRows, RESTORE } from './writes.ts';
 
 type AtNote<Content = unknown> = Input<{ readonly note_id: number }, Content>;
 type AtVersion = Input<{ readonly note_id: number; readonly version: number }, unknown>;
@@ -66,14 +66,14 @@ function trashRoutes(core: Core, { basePath, served }: Records, slow: SlowQueue)
 
   async function restore(input: AtNote): Promise<Reply> {
     const { note_id: id } = input.parameters;
-    const note = await core.write(RESTORE, 0, { rows: [[id]] }, input.call);
+    const note = await core.write(RESTORE, onNote(id), input.call);
     if (!note) return refuse(input, LABEL);
     const location = ['location', `${basePath}${notes.path}/${id}`];
     return jsonReply(200, String(note.text), [...location, ...stateHeaders(String(note.tag))]);
   }
 
   async function eraseAll(): Promise<Reply> {
-    await core.write(EMPTY_TRASH, 0, { rows: [[0]] });
+    await core.write(EMPTY_TRASH, onRows([0]));
     return { status: 204 };
   }
 
@@ -129,8 +129,7 @@ function versionRoutes(core: Core, records: Records, slow: SlowQueue): Route[] {
 function eraser({ write }: Core, kind: typeof ERASE_VERSIONS, label?: string) {
   return async (input: AtNote): Promise<Reply> => {
     const { parameters, headers } = input;
-    const rows = [[parameters.note_id, writeCondition(headers)]];
-    const note = await write(kind, 0, { rows });
+    const note = await write(kind, onNote(parameters.note_id, writeCondition(headers)));
     if (!note) return refuse(input, label);
     if (!note.isErased) throw preconditionFailed(String(note.tag), headers);
     return { status: 204 };

@@ -2,7 +2,7 @@
 import { type Pace, workInBackground } from '../background.ts';
 import type { Core } from '../feature.ts';
 import { SETTINGS } from './kept.ts';
-import { EMPTY_TRASH, ERASURES, NO_END } from './writes.ts';
+import { EMPTY_TRASH, ERASURES, NO_END, onRows } from './writes.ts';
 
 /** The times of retention; tests change them. */
 export const RETENTION_TIMES = {
@@ -29,7 +29,7 @@ async function erase(
     const keys: number[] = JSON.parse(String(row?.keys));
     for (let start = 0; start < keys.length && !isEnding(); start += STEP_ROWS) {
       const startedMs = performance.now();
-      await write(kind, 0, { rows: keys.slice(start, start + STEP_ROWS).map((key) => [key]) });
+      await write(kind, onRows(keys.slice(start, start + STEP_ROWS)));
       await pause((performance.now() - startedMs) * RETENTION_TIMES.pauseFactor);
     }
     if (typeof row?.next !== 'number') return;
@@ -47,7 +47,7 @@ export function startRetention(core: Core): () => Promise<void> {
     // A clock that is set forward must make nothing due.
     const nowMs = Math.min(Date.now(), performance.timeOrigin + performance.now());
     const time = row?.days === 0 ? NO_END : nowMs - Number(row?.days) * DAY_MS;
-    if (row?.days === 0) await core.write(EMPTY_TRASH, 0, { rows: [[0]] });
+    if (row?.days === 0) await core.write(EMPTY_TRASH, onRows([0]));
     for (const kind of Object.values(ERASURES)) await erase(core, kind, pace, time);
     return everyMs;
   }

@@ -1,8 +1,7 @@
 // The writes on what is kept of notes: they restore a note, and erase. No two share statements.
-import { satisfiesSql } from '../records/condition.ts';
+import { type Condition, satisfiesSql } from '../records/condition.ts';
 import { ASSUMED_WITH_OWNED, bytesSql, bytesWithOwnedSql } from '../records/rewritten.ts';
 import { recordSql } from '../records/text.ts';
-import { readStatement } from '../records/writes.ts';
 import {
   deletedNotes,
   MAX_VERSIONS,
@@ -18,7 +17,8 @@ import { tags } from '../resources/tags.ts';
 import type { Row } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, tagSql } from '../storage/numbers.ts';
 import { NOW, namedRows } from '../storage/parameter.ts';
-import type { RowSet, WriteKind } from '../storage/writer.ts';
+import type { Columns } from '../storage/step.ts';
+import type { Claim, RowSet, WriteKind } from '../storage/writer.ts';
 import { SETTINGS, TRASH } from './kept.ts';
 
 /** Greater than all keys and times. */
@@ -26,20 +26,32 @@ export const NO_END = Number.MAX_SAFE_INTEGER;
 
 const SENT = namedRows('sent', ['_id', '_condition']);
 const ID = '(SELECT _id FROM sent)';
+const ALONE: readonly Claim[] = [[0]];
 
 /** Resolves with what it has read before it writes; `changed` is the area of what it changes. */
 export function kindOf(
-  columns: Readonly<Record<string, string>>,
+  returns: Columns,
   from: string,
-  writes: Readonly<Record<string, string>>,
+  writes: Columns,
   changed?: string,
-) {
-  const named = Object.entries(writes).map(([name, sql]) => [name, { sql: `WITH ${SENT} ${sql}` }]);
+): WriteKind<RowSet, Row | undefined> {
+  const writing = Object.entries(writes).map(([name, write]) => [name, { named: SENT, write }]);
+  const steps = { before: { named: SENT, returns, from }, ...Object.fromEntries(writing) };
   return {
-    statements: { before: readStatement(SENT, columns, from), ...Object.fromEntries(named) },
-    outcomes: (_: unknown, { before = [] }: { before?: readonly Row[] }) => [before[0]],
+    steps: () => steps,
+    outcomes: (_, { before = [] }) => [before[0]],
     changes: (_, found) => (found && changed ? [[changed]] : []),
-  } satisfies WriteKind<RowSet, Row | undefined>;
+  };
+}
+
+/** Returns a write on a note; no other shares its steps. */
+export function onNote(id: number, condition: Condition = null): RowSet {
+  return { id, rows: [[id, condition]], claims: ALONE };
+}
+
+/** Returns a write on these rows; no other shares its steps. */
+export function onRows(keys: readonly number[]): RowSet {
+  return { rows: keys.map((key) => [key]), claims: ALONE };
 }
 
 /** Resolves with whether the tag of the note in `table` is admitted, and with the tag. */

@@ -1,7 +1,7 @@
 // Notes at names that clients choose: a script writes to its note without keeping an id.
 import { endpoint, type Input, type ReadBody } from '../contract/endpoint.ts';
 import type { Core } from '../feature.ts';
-import { type Bases, notFound } from '../http/paths.ts';
+import type { Bases } from '../http/paths.ts';
 import { Problem, type ProblemSlug } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
@@ -93,8 +93,7 @@ async function performAt(
       // For the log.
       return { ...reply, createdIds: { note_id: id, ...reply.createdIds } };
     } catch (error) {
-      const isMissing =
-        error instanceof Problem && error.message === notFound(notes.label, name).message;
+      const isMissing = error instanceof Problem && error.slug === 'not-found';
       if (!isMissing && error !== NAME_TAKEN) throw error;
       if (isMissing && found === undefined) throw noNote(name);
     }

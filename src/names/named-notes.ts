@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Core } from '../feature.ts';
 import { Problem } from '../http/problem.ts';
-import type { WritePart } from '../records/creation.ts';
+import type { Asked, WritePart } from '../records/parts.ts';
 import { noteNames } from '../relations.ts';
 import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
@@ -44,24 +44,35 @@ export function createFinder({ database, memory, meters }: Core) {
   };
 }
 
-/** Returns the part of names in creations of notes: the body has the name as a member. */
-export function namesOfNotes(resource: Resource): WritePart | undefined {
-  if (resource !== notes) return undefined;
+/** The part of names in creations of notes: the body has the name as a member. */
+const NAME: WritePart = {
+  name: 'name',
+  askedBy: ['name'],
+  read: (_, [body]) => ({ name: askedFor(String(body?.name)) }),
+  ofRequest: ['_name', '_claim'],
+  accepts: `NOT EXISTS (SELECT 1 FROM ${NAMED} WHERE name = _name AND claim <> _claim)`,
+  report: {
+    columns: { request: 'requests._position' },
+    from: `FROM requests CROSS JOIN ${NAMED} WHERE name = _name`,
+  },
+  after: {
+    nameNote: `
+      INSERT OR REPLACE INTO ${table} (note_id, name, claim)
+      SELECT _last_id + _first + 1, _name, _claim FROM accepted CROSS JOIN created
+      WHERE _name IS NOT NULL`,
+  },
+};
+
+/** Returns what a request for a note with this name asks. */
+export function askedFor(name: string): Asked {
   return {
-    askedBy: ['name'],
-    read: (_, [body]) => ({
-      isAlone: true,
-      values: [[String(body?.name), randomBytes(8).toString('hex')]],
-      settle: ({ named }) => (named === null ? {} : { refusal: NAME_TAKEN }),
-    }),
-    sent: ['_name', '_claim'],
-    admits: `NOT EXISTS (SELECT 1 FROM ${NAMED} WHERE name = _name AND claim <> _claim)`,
-    columns: { named: `(SELECT note_id FROM ${NAMED} WHERE name = _name)` },
-    around: (others, named) => ({
-      ...others,
-      nameNote: named(`
-        INSERT OR REPLACE INTO ${table} (note_id, name, claim)
-        SELECT first_id, _name, _claim FROM admitted CROSS JOIN created WHERE _name IS NOT NULL`),
-    }),
+    claims: [[`name ${name}`]],
+    ofRequest: [name, randomBytes(8).toString('hex')],
+    settle: (taken) => (taken ? { refusal: NAME_TAKEN } : {}),
   };
+}
+
+/** Returns the part of names in creations. */
+export function namesOfNotes(resource: Resource): readonly WritePart[] {
+  return resource === notes ? [NAME] : [];
 }

@@ -1,155 +1,198 @@
-// Writes of records with what features add to them, such as the keys of requests and the tags of
-// notes: these parts share the transaction of the records, and can refuse it.
-import type { Input } from '../contract/endpoint.ts';
-import type { Ids } from '../http/paths.ts';
-import type { Members, Resource } from '../resources/resource.ts';
+// Creations of records. Those that wait share their steps, with the parts that any of them has.
+import type { Resource } from '../resources/resource.ts';
 import type { Row } from '../storage/database.ts';
-import { lastIdSql, tagSql } from '../storage/numbers.ts';
-import type { RowSet, Values, WriteKind } from '../storage/writer.ts';
-import { ownerExistsSql } from './text.ts';
+import { GENERATION, LAST_NUMBER, lastIdSql, tagOf } from '../storage/numbers.ts';
+import { type Lists, namedRows } from '../storage/parameter.ts';
+import type { Columns, Step } from '../storage/step.ts';
+import type { RowSet, Steps, Values, WriteKind } from '../storage/writer.ts';
 import {
-  type Created,
-  createdRows,
-  createdTexts,
-  insertSql,
-  NUMBER,
-  newIdSql,
-  newRecords,
-  readStatement,
-  type Settled,
-  type Stored,
-} from './writes.ts';
+  type AskedParts,
+  judgeBy,
+  listsOf,
+  NOTHING,
+  queriesOf,
+  reportsOf,
+  type Verdict,
+  type WritePart,
+} from './parts.ts';
+import { ownerExistsSql, recordText } from './text.ts';
+import { insertion, insertSql, newRecords } from './writes.ts';
 
-/** A request for records, whose body may be one or several. */
-export type RecordInput = Input<Ids, unknown>;
-type Bodies = readonly Members[];
-
-/** What a request gives to a part. */
-export interface Given {
-  /** The key of a creation, and the fingerprint of its content; not empty. */
-  readonly key?: string;
-  readonly fingerprint?: string;
-  /** The lists that the named queries of the part read; only one part can have some. */
-  readonly extra?: readonly (readonly unknown[])[];
-  /** Whether no other write may share the statements. */
-  readonly isAlone?: boolean;
-  /** The values of the columns of the part, for each record. */
-  readonly values?: readonly Values[];
-  /** How many lines of a bulk request it counts as. */
-  readonly lines?: number;
-  /** Returns what the part decides, given what was read before. */
-  readonly settle: (before: Row) => Settled;
+/** A write that creates records. Its rows are the values of their fields. */
+export interface Creation extends RowSet {
+  readonly owner: number;
+  readonly asked: AskedParts;
 }
 
-/** What a request gives to each part, up to the last one that it asks for. */
-export type GivenParts = readonly (Given | undefined)[];
-
-/** A write with parts. */
-export type JointWrite = RowSet & { readonly given: GivenParts };
-
-type Statements = Readonly<Record<string, { readonly sql: string }>>;
-
-/** What a feature adds to the writes of a resource. */
-export interface WritePart {
-  /** The header or the members of bodies that ask for it. */
-  readonly askedBy: readonly string[];
-  /** Throws a Problem for what is wrong; `newAt` is the path of the collection of new records. */
-  readonly read: (input: RecordInput, bodies: Bodies, newAt?: string) => Given | undefined;
-  /** Columns of `sent` that follow the fields. */
-  readonly sent?: readonly string[];
-  /** Named queries that follow `sent`. */
-  readonly queries?: string;
-  /** The SQL condition under which a row of `sent` is `admitted`. */
-  readonly admits: string;
-  /** The SQL of the times of a new record, if not that of the write. */
-  readonly times?: { readonly created_at: string; readonly updated_at: string };
-  /** What `settle` must know: SQL by name. */
-  readonly columns: Readonly<Record<string, string>>;
-  /** Returns its statements around the others; `named` lets them use the named queries. */
-  readonly around: (others: Statements, named: (sql: string) => { sql: string }) => Statements;
-  /** The changes that ask for it. */
-  readonly change?: WriteKind<JointWrite, (Stored & Settled) | undefined>;
+/** The records of one creation, which have consecutive ids. */
+export interface Created extends Verdict {
+  readonly id: number;
+  readonly tag: string;
+  readonly texts: readonly string[];
 }
 
-/** Returns what a request gives to the parts; see {@link WritePart.read}. */
-export function readGiven(parts: readonly WritePart[], input: RecordInput, newAt?: string) {
-  const { body, call } = input;
-  const bodies = (call.format === 'lines' ? body : [body]) as Bodies;
-  const given: (Given | undefined)[] = [];
-  for (const [index, part] of parts.entries()) {
-    const read = isAsked(part, input, bodies) ? part.read(input, bodies, newAt) : undefined;
-    if (read) given[index] = read;
-  }
-  return given;
-}
-
-function isAsked({ askedBy }: WritePart, { headers }: RecordInput, bodies: Bodies): boolean {
-  for (const name of askedBy) {
-    if (name in headers) return true;
-    for (const body of bodies) if (name in body) return true;
-  }
-  return false;
-}
-
-/** Returns the rows with the values of the columns of the parts. */
-export function withValues(rows: Values[], parts: readonly WritePart[], given: GivenParts) {
-  const asked = parts.slice(0, given.length);
-  const valuesAt = (index: number) =>
-    asked.flatMap(({ sent = [] }, part) => given[part]?.values?.[index] ?? sent.map(() => null));
-  return rows.map((row, index) => [...row, ...valuesAt(index)]);
-}
-
-/** Returns creations with these parts, each of which is around those that follow it. */
-export function creationWith(
+/** Returns the creations of a resource. */
+export function creationOf(
   resource: Resource,
   parts: readonly WritePart[],
-): WriteKind<JointWrite, Created | undefined> {
+): WriteKind<Creation, Created | undefined> {
+  const plain = { insert: insertion(resource) };
+  const stepsByParts = new Map<string, Steps>();
   return {
-    statements: statementsWith(resource, parts),
-    outcomes(writes, { before: rows = [] }) {
-      // One for each write: only the first row of a write has a fingerprint.
-      const sorted = rows.toSorted((one, other) => Number(one.position) - Number(other.position));
-      return writes.map((write, index) => outcomeOf(resource, write, sorted[index] as Row));
+    steps(writes) {
+      const asked = partsOf(parts, writes);
+      if (asked.length === 0) return plain;
+      const names = asked.map(({ name }) => name).join();
+      const steps = stepsByParts.get(names) ?? stepsWith(resource, asked);
+      stepsByParts.set(names, steps);
+      return steps;
     },
+    lists(writes) {
+      const asked = partsOf(parts, writes);
+      return asked.length === 0 ? { sent: writes.flatMap(rowsOf) } : listsWith(asked, writes);
+    },
+    outcomes: (writes, { insert = [], before }) =>
+      before?.[0]
+        ? outcomesWith(resource, writes, before[0])
+        : plainOutcomes(resource, writes, insert),
     changes: (_, created) =>
-      !created || created.isReplay || created.refusal ? [] : [[resource.table, created.id]],
+      !created || created.earlier || created.refusal ? [] : [[resource.table, created.id]],
   };
 }
 
-/** They read before they write: afterwards, a new key looks like a known one. */
-function statementsWith(resource: Resource, parts: readonly WritePart[]): Statements {
-  const inside = parts.toReversed();
-  const ownerExists = ownerExistsSql(resource, '_owner');
-  // After the records were created, and until their keys are, `created` has the id of the first.
-  const sent = createdRows(
-    resource,
-    parts.flatMap((part) => part.sent ?? []),
+function partsOf(parts: readonly WritePart[], writes: readonly Creation[]): readonly WritePart[] {
+  const joint = writes.filter(({ asked }) => asked !== NOTHING);
+  if (joint.length === 0) return [];
+  return parts.filter(({ name }) => joint.some(({ asked }) => name in asked));
+}
+
+function rowsOf({ owner, rows }: Creation): Values[] {
+  return rows.map((values) => [owner, ...values]);
+}
+
+/** Returns the outcomes, given the records that were created. */
+function plainOutcomes(
+  resource: Resource,
+  writes: readonly Creation[],
+  insert: readonly Row[],
+): (Created | undefined)[] {
+  const created = insert.toSorted((one, other) => Number(one.id) - Number(other.id));
+  const owners = resource.owner && new Set(created.map(({ owner }) => owner));
+  let next = 0;
+  return writes.map((write) => {
+    const first = created[next];
+    if (!first || owners?.has(write.owner) === false) return undefined;
+    next += write.rows.length;
+    const id = Number(first.id);
+    return { id, tag: String(first.tag), texts: textsOf(resource, id, write) };
+  });
+}
+
+function textsOf(resource: Resource, id: number, { owner, rows }: Creation): string[] {
+  return rows.map((values, index) => recordText(resource, id + index, owner, values));
+}
+
+/** Returns the lists of requests and of records, and those of parts. */
+function listsWith(parts: readonly WritePart[], writes: readonly Creation[]): Lists {
+  const requests = writes.map(({ owner, rows, asked }) => {
+    const added = parts.flatMap(
+      ({ name, ofRequest = [] }) => asked[name]?.ofRequest ?? ofRequest.map(() => null),
+    );
+    return [owner, rows.length, ...added];
+  });
+  const sent = writes.flatMap((write, request) =>
+    rowsOf(write).map((row, index) => {
+      const added = parts.flatMap(
+        ({ name, ofRecords = [] }) =>
+          write.asked[name]?.ofRecords?.[index] ?? ofRecords.map(() => null),
+      );
+      return [...row, request, ...added];
+    }),
   );
-  const named = `${sent},${inside.map(({ queries = '' }) => queries).join('')}
-    admitted AS (
-      SELECT * FROM sent
-      WHERE ${[ownerExists, ...inside.map(({ admits }) => admits)].join(' AND ')}),
-    created AS (
-      SELECT ${lastIdSql(resource.table)} - max(_position) AS first_id FROM admitted)`;
-  const columns = Object.assign({}, ...inside.map(({ columns }) => columns));
-  const { id = newIdSql(resource), tag = tagSql(NUMBER) } = columns;
-  const read = { position: '_position', owner_exists: ownerExists, ...columns, id, tag };
-  const times = parts.find((part) => part.times)?.times;
-  const withNamed = (sql: string) => ({ sql: `WITH ${named} ${sql}` });
-  const records: Statements = {
-    before: readStatement(named, read, 'FROM sent WHERE _fingerprint IS NOT NULL'),
-    insert: withNamed(insertSql(resource, newRecords(resource, 'FROM admitted', times))),
-  };
-  return inside.reduce((others, { around }) => around(others, withNamed), records);
+  return { requests, sent, ...listsOf(parts, writes) };
 }
 
-function outcomeOf(resource: Resource, write: JointWrite, before: Row): Created | undefined {
-  let settled: Settled = {};
-  for (const each of write.given) {
-    settled = { ...settled, ...each?.settle(before) };
-    if (settled.refusal || settled.isReplay) break;
-  }
-  if (!before.owner_exists && !settled.isReplay && !settled.refusal) return undefined;
-  const id = Number(before.id);
-  return { id, tag: String(before.tag), texts: createdTexts(resource, id, write), ...settled };
+/** They report before they write: afterwards, a new key looks like a known one. */
+function stepsWith(resource: Resource, parts: readonly WritePart[]): Steps {
+  const named = namedWith(resource, parts);
+  const times = parts.find((part) => part.times)?.times;
+  const stepsAt = (place: 'first' | 'after' | 'last') => {
+    const writes: Columns = Object.assign({}, ...parts.map((part) => part[place]));
+    const entries = Object.entries(writes);
+    return Object.fromEntries(
+      entries.map(([name, write]) => [name, withoutRows({ named, write })]),
+    );
+  };
+  const owners = ownerExistsSql(resource, '_owner');
+  const missing = `(SELECT json_group_array(_position) FROM requests WHERE NOT ${owners}) || ''`;
+  const returns = {
+    last_id: lastIdSql(resource.table),
+    last_number: LAST_NUMBER,
+    generation: GENERATION,
+    missing: resource.owner ? missing : `'[]'`,
+    ...reportsOf(parts),
+  };
+  return {
+    ...stepsAt('first'),
+    before: withoutRows({ named, returns, from: '' }),
+    insert: {
+      named,
+      write: insertSql(resource, newRecords(resource, 'FROM accepted_records', times)),
+    },
+    ...stepsAt('after'),
+    ...stepsAt('last'),
+  };
+}
+
+const withoutRows = (step: Step): Step => ({ ...step, ignoresRows: true });
+
+/** Returns the named queries of creations with parts. */
+function namedWith(resource: Resource, parts: readonly WritePart[]): string {
+  const fields = Object.keys(resource.fields);
+  const ofRequest = parts.flatMap((part) => part.ofRequest ?? []);
+  const ofRecords = parts.flatMap((part) => part.ofRecords ?? []);
+  const conditions = parts.flatMap(({ accepts }) => accepts ?? []);
+  if (resource.owner) conditions.push(ownerExistsSql(resource, '_owner'));
+  const columns = ['_owner', ...fields, ...ofRecords].join(', ');
+  const acceptedRecords = conditions[0]
+    ? `SELECT row_number() OVER (ORDER BY _position) - 1 AS _position, ${columns}
+      FROM sent WHERE _request IN (SELECT _position FROM accepted)`
+    : 'SELECT * FROM sent';
+  return [
+    namedRows('requests', ['_owner', '_count', ...ofRequest]),
+    namedRows('sent', ['_owner', ...fields, '_request', ...ofRecords]),
+    ...queriesOf(parts),
+    // The requests that are carried out, and how many records come before those of each.
+    `accepted AS MATERIALIZED (
+      SELECT *, sum(_count) OVER (ORDER BY _position) - _count AS _first FROM requests
+      WHERE ${conditions.join(' AND ') || 'TRUE'})`,
+    `accepted_records AS (${acceptedRecords})`,
+    // The last id before the records, once they are there.
+    `created AS (SELECT ${lastIdSql(resource.table)} - sum(_count) AS _last_id FROM accepted)`,
+  ].join(',\n    ');
+}
+
+/** The SQL that follows a list in FROM, and then that of the id of the record of a row. */
+export const CREATED = 'JOIN accepted ON accepted._position = _request CROSS JOIN created';
+export const CREATED_ID = '_last_id + _first + _record + 1';
+
+/** Returns the outcomes of creations with parts, given what was reported before. */
+function outcomesWith(resource: Resource, writes: readonly Creation[], before: Row) {
+  const judge = judgeBy(before);
+  const missing = new Set<number>(JSON.parse(String(before.missing)));
+  let [lastId, lastNumber] = [Number(before.last_id), Number(before.last_number)];
+  return writes.map((write, request): Created | undefined => {
+    const verdict = judge(write, request);
+    const { earlier, refusal } = verdict;
+    if (!earlier && !refusal && missing.has(request)) return undefined;
+    const { id, tag } = earlier ?? {
+      id: lastId + 1,
+      tag: tagOf(String(before.generation), lastNumber + 1),
+    };
+    if (!earlier && !refusal) {
+      lastId += write.rows.length;
+      lastNumber += write.rows.length;
+    }
+    return { id, tag, texts: textsOf(resource, id, write), ...verdict };
+  });
 }

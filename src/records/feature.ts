@@ -3,14 +3,14 @@ import type { Core, Feature } from '../feature.ts';
 import type { Bases } from '../http/paths.ts';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
-import type { WritePart } from './creation.ts';
+import type { WritePart } from './parts.ts';
 import { type ReadChosen, Records, recordRoutes, type Texts } from './route.ts';
 import { Table } from './table.ts';
 
 /** What a feature adds to records, too. */
 export interface RecordFeature extends Feature {
-  /** Returns its part in the writes of a resource; a part is around those of later features. */
-  readonly inWrites?: (resource: Resource) => WritePart | undefined;
+  /** Returns its parts in the writes of a resource. */
+  readonly inWrites?: (resource: Resource) => readonly WritePart[];
   readonly texts?: ReadonlyMap<Resource, Texts>;
   /** Only one feature gives it. */
   readonly readChosen?: ReadChosen;

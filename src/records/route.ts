@@ -8,11 +8,11 @@ import type { Call, Route } from '../http/route.ts';
 import { type Members, patchOf, type Resource, valuesOf } from '../resources/resource.ts';
 import type { Values } from '../storage/writer.ts';
 import { type Condition, satisfies } from './condition.ts';
-import { type RecordInput, readGiven } from './creation.ts';
+import { NOTHING, type RecordInput, readAsked, type Verdict } from './parts.ts';
 import { checkRead, preconditionFailed, stateHeaders, writeCondition } from './preconditions.ts';
 import type { Table } from './table.ts';
 import type { Choice } from './text.ts';
-import type { Settled, Stored } from './writes.ts';
+import type { Stored } from './writes.ts';
 
 /** A bulk request counts as one request, plus one for this many lines. */
 const LINES_PER_REQUEST = 50;
@@ -76,14 +76,14 @@ export class Records {
     const bodies = (isBulk ? body : [body]) as readonly Members[];
     const { owner } = this.#keyOf(parameters);
     const path = owner === undefined ? resource.path : fillTemplate(resource.path, parameters);
-    const given = readGiven(table.parts, input, keyPath ?? path);
+    const asked = readAsked(table.parts, input, keyPath ?? path);
     // Before anything is stored: a request must not be refused in the middle.
     let lines = bodies.length;
-    if (isBulk) for (const each of given) lines += each?.lines ?? 0;
+    if (isBulk) for (const each of Object.values(asked)) lines += each.lines ?? 0;
     const charge = Math.floor(lines / LINES_PER_REQUEST);
     if (charge > 0) await call.charge(charge);
     const records = bodies.map((each) => valuesOf(resource, each));
-    const created = await table.create(records, owner, given, call);
+    const created = await table.create(records, owner, asked, call);
     if (!created) throw this.#ownerNotFound(call);
     const { id, tag, texts, headers = [], refusal } = created;
     if (refusal) throw refusal;
@@ -124,12 +124,12 @@ export class Records {
     const { table } = this.served;
     const { id, owner } = this.#keyOf(input.parameters);
     const condition = writeCondition(input.headers);
-    const given = readGiven(table.parts, input);
+    const asked = readAsked(table.parts, input);
     // An empty patch changes nothing, not even the tag.
-    const isEmpty = given.length === 0 && values.every((value) => value === null);
-    const record: (Stored & Settled) | undefined = isEmpty
+    const isEmpty = asked === NOTHING && values.every((value) => value === null);
+    const record: (Stored & Verdict) | undefined = isEmpty
       ? await table.read(id, owner)
-      : await table.change(id, values, owner, condition, given, input.call);
+      : await table.change(id, values, owner, condition, asked, input.call);
     if (!record || (isEmpty && !satisfies(condition, record.tag)))
       return this.#refuse(input, condition);
     if (record.refusal) throw record.refusal;

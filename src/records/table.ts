@@ -6,18 +6,10 @@ import { type Database, MAX_PAGE_BYTES } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
 import type { Memory, Values, Write } from '../storage/writer.ts';
 import type { Condition } from './condition.ts';
-import {
-  creationWith,
-  type Given,
-  type GivenParts,
-  type WritePart,
-  withValues,
-} from './creation.ts';
+import { type Created, creationOf } from './creation.ts';
+import { type AskedParts, demandsOf, NOTHING, type Verdict, type WritePart } from './parts.ts';
 import { ifReachable, recordSql } from './text.ts';
-import { type Created, recordKinds, type Settled, type Stored } from './writes.ts';
-
-/** The key of writes with lists of their own, which must share no statement. */
-const ALONE = 0;
+import { recordKinds, type Stored } from './writes.ts';
 
 interface RecordKey {
   readonly id: number;
@@ -31,8 +23,7 @@ export class Table {
   readonly #resource: Resource;
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof recordKinds>;
-  /** Creations with the first part, with the first two, and so on. */
-  readonly #creations: readonly ReturnType<typeof creationWith>[];
+  readonly #creation: ReturnType<typeof creationOf>;
   readonly #memory: Memory;
   readonly #reads: Batcher<RecordKey, Stored | undefined>;
 
@@ -45,7 +36,7 @@ export class Table {
     this.#write = write;
     this.#kinds = recordKinds(resource);
     this.parts = parts;
-    this.#creations = parts.map((_, last) => creationWith(resource, parts.slice(0, last + 1)));
+    this.#creation = creationOf(resource, parts);
     this.#memory = memory;
     const run = this.#readBatch.bind(this, database, readSql(resource));
     this.#reads = new Batcher({ run, meter: meters?.read });
@@ -55,18 +46,12 @@ export class Table {
   create(
     records: readonly Values[],
     owner = 0,
-    given: GivenParts = [],
-    recipient?: Parameters<Write>[3],
+    asked: AskedParts = NOTHING,
+    recipient?: Parameters<Write>[2],
   ): Promise<Created | undefined> {
-    const kind = this.#creations[given.length - 1];
-    if (!kind) {
-      const { creation } = this.#kinds;
-      return this.#write(creation, undefined, { rows: rowsOf(records, owner) }, recipient);
-    }
-    const all: Partial<Given> = Object.assign({ fingerprint: '' }, ...given);
-    const { key, extra, isAlone = extra !== undefined } = all;
-    const rows = withValues(rowsOf(records, owner, all), this.parts, given);
-    return this.#write(kind, isAlone ? ALONE : key, { rows, extra, given }, recipient);
+    const creation = { rows: records, owner, asked };
+    const demands = asked === NOTHING ? creation : { ...creation, ...demandsOf(asked) };
+    return this.#write(this.#creation, demands, recipient);
   }
 
   read(id: number, owner = 0): Stored | undefined | Promise<Stored | undefined> {
@@ -99,20 +84,35 @@ export class Table {
     values: Values,
     owner = 0,
     condition: Condition = null,
-    given: GivenParts = [],
-    recipient?: Parameters<Write>[3],
-  ): Promise<(Stored & Settled) | undefined> {
+    asked: AskedParts = NOTHING,
+    recipient?: Parameters<Write>[2],
+  ): Promise<(Stored & Verdict) | undefined> {
     const rows = [[owner, id, condition, ...values]];
-    const kind = this.parts[given.length - 1]?.change;
-    if (kind)
-      return this.#write(kind, ALONE, { rows, extra: given.at(-1)?.extra, given }, recipient);
+    const { claims = [], ...demands } = demandsOf(asked);
+    const change = {
+      rows,
+      id,
+      owner,
+      values,
+      asked,
+      ...demands,
+      claims: [[id] as const, ...claims],
+    };
     const { patch, replacement } = this.#kinds;
-    return this.#write(values.includes(null) ? patch : replacement, id, { rows }, recipient);
+    const plain = values.includes(null) ? patch : replacement;
+    return this.#write(this.#changeWith(asked) ?? plain, change, recipient);
+  }
+
+  #changeWith(asked: AskedParts): WritePart['change'] {
+    if (asked === NOTHING) return undefined;
+    return this.parts.find(({ name, change }) => change && name in asked)?.change;
   }
 
   /** Deletes a record and all it owns; false if none satisfies the condition. */
   remove(id: number, owner = 0, condition: Condition = null): Promise<boolean> {
-    return this.#write(this.#kinds.removal, id, { rows: [[owner, id, condition]] });
+    const rows = [[owner, id, condition]];
+    const change = { rows, id, owner, values: [], asked: NOTHING, claims: [[id] as const] };
+    return this.#write(this.#kinds.removal, change);
   }
 }
 
@@ -132,9 +132,4 @@ function recordIn(line: string | undefined, id: number): Stored | undefined {
   if (!line?.startsWith(`{"id":${id},`, space + 1))
     throw new Error('the engine returned the records in another order');
   return { tag: line.slice(0, space), text: line.slice(space + 1) };
-}
-
-function rowsOf(records: readonly Values[], owner: number, once: Partial<Given> = {}): Values[] {
-  const { key = null, fingerprint = null } = once;
-  return records.map((values, index) => [owner, key, index === 0 ? fingerprint : null, ...values]);
 }

@@ -2,22 +2,21 @@
 import { type Resource, rowColumnsOf } from '../resources/resource.ts';
 import type { Values } from '../storage/writer.ts';
 
-/** A row to write is [owner or 0, id or key, condition or fingerprint, ...fields]. */
-export const FIRST_FIELD = 3;
-
-/** Where a row of a change has the id. */
-export const ID_COLUMN = 1;
-
 /** Returns the SQL of a record's JSON text. */
 export function recordSql(resource: Resource): string {
   return `json_object(${membersSql(ownMembers(resource))})`;
 }
 
-/** Returns a record as JSON text, given the row that was written. */
-export function recordText({ fields, owner }: Resource, id: number, row: Values): string {
-  let text = owner ? `{"id":${id},"${owner.column}":${row[0]}` : `{"id":${id}`;
-  let index = FIRST_FIELD;
-  for (const name in fields) text += `,"${name}":${JSON.stringify(row[index++])}`;
+/** Returns a record as JSON text, given the id of its owner and the values of its fields. */
+export function recordText(
+  { fields, owner }: Resource,
+  id: number,
+  ownerId: number,
+  values: Values,
+): string {
+  let text = owner ? `{"id":${id},"${owner.column}":${ownerId}` : `{"id":${id}`;
+  let index = 0;
+  for (const name in fields) text += `,"${name}":${JSON.stringify(values[index++])}`;
   return `${text}}`;
 }
 

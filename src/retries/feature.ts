@@ -3,13 +3,12 @@
 import { createHash, hash } from 'node:crypto';
 import type { Core } from '../feature.ts';
 import { Problem } from '../http/problem.ts';
-import type { Given, RecordInput, WritePart } from '../records/creation.ts';
 import type { RecordFeature } from '../records/feature.ts';
-import { NUMBER, newIdSql } from '../records/writes.ts';
+import type { Asked, RecordInput, Verdict, WritePart } from '../records/parts.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Statement } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
-import { NOW } from '../storage/parameter.ts';
+import { NOW, parameterOf } from '../storage/parameter.ts';
 import type { Commit, CommitObserver } from '../storage/writer.ts';
 
 /** The table of the keys of requests that must not be carried out twice, and of their answers. */
@@ -40,64 +39,81 @@ export function retries(): RecordFeature {
 }
 
 /** Returns the part of keys in the creation of records. */
-export function requestKeys(resource: Resource): WritePart {
-  const { table } = resource;
-  const known = (column: string) => `(SELECT ${column} FROM ${ANSWERS} WHERE key = _key)`;
-  return {
+export function requestKeys({ table }: Resource): WritePart[] {
+  const key: WritePart = {
+    name: 'key',
     askedBy: ['idempotency-key'],
-    read: (input, _, newAt) => readKey(input, newAt),
-    admits: `NOT EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = _key)`,
-    columns: {
-      fingerprint: known('fingerprint'),
-      id: `coalesce(${known('id')}, ${newIdSql(resource)})`,
-      tag: `coalesce(${known('tag')}, ${tagSql(NUMBER)})`,
+    read(input, _, newAt) {
+      const once = readKey(input, newAt);
+      return once && { key: askedBy(once) };
     },
-    around: (others, named) => ({
-      forget: { sql: FORGET_KEYS },
-      ...others,
-      remember: named(`
+    ofRequest: ['_key', '_fingerprint'],
+    accepts: `NOT EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = _key)`,
+    report: {
+      columns: { request: 'requests._position', fingerprint: 'fingerprint', id: 'id', tag: 'tag' },
+      from: `FROM requests CROSS JOIN ${ANSWERS} ON key = _key`,
+    },
+    first: { forget: FORGET_KEYS },
+    last: {
+      remember: `
         INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
         SELECT _key, _fingerprint, ${table}.id, ${tagSql(`${table}.number`)}, ${NOW}
-        FROM sent CROSS JOIN ${table} ON ${table}.id = (SELECT first_id FROM created) + _position
-        WHERE _key IS NOT NULL AND _fingerprint IS NOT NULL`),
-    }),
+        FROM accepted CROSS JOIN created CROSS JOIN ${table} ON ${table}.id = _last_id + _first + 1
+        WHERE _key IS NOT NULL`,
+    },
   };
+  return [key];
 }
 
-/** Returns what a request to `path` gives to a write by its key, if it has one. */
-export function readKey({ headers, call }: KeyInput, path?: string) {
+/** The key of a request, and the fingerprint of its content. */
+export interface Once {
+  readonly key: string;
+  readonly fingerprint: string;
+}
+
+/** Returns the key of a request to `path`, if it has one. */
+export function readKey({ headers, call }: KeyInput, path?: string): Once | undefined {
   if (headers['idempotency-key'] === undefined) return undefined;
   // Without the base path: a new --base-url must not turn a repetition into a first request.
   const scope = [call.key?.digest ?? '', path, headers['idempotency-key']];
   const key = hash('sha256', JSON.stringify(scope), 'base64url');
   const type = `${call.format}?${call.query}\n`;
-  const content = createHash('sha256').update(type).update(call.bytes).digest('base64url');
-  return keyGiven(key, content);
+  const fingerprint = createHash('sha256').update(type).update(call.bytes).digest('base64url');
+  return { key, fingerprint };
 }
 
-/** Returns what a request gives to a write by its key and the fingerprint of its content. */
-export function keyGiven(key: string, fingerprint: string): Given {
+/** Returns what a request with a key asks of a creation. */
+export function askedBy({ key, fingerprint }: Once): Asked {
   return {
-    key,
-    fingerprint,
-    settle({ fingerprint: known }) {
-      if (known === null) return {};
-      if (known !== fingerprint) return { refusal: new Problem('idempotency-key-reused', REUSED) };
-      // The first answer may have got lost, so a repetition gets the same: 201, too.
-      return { headers: REPLAYED, isReplay: true };
+    claims: [[key]],
+    ofRequest: [key, fingerprint],
+    settle(known) {
+      const verdict = settleKey(fingerprint, known?.fingerprint);
+      if (!known || verdict.refusal) return verdict;
+      return { ...verdict, earlier: { id: Number(known.id), tag: String(known.tag) } };
     },
   };
 }
 
+/** Decides on a request, given the fingerprint of the first one with the same key, if any. */
+export function settleKey(fingerprint: string, known: unknown): Verdict {
+  if (known === undefined || known === null) return {};
+  const isFinal = true;
+  if (known !== fingerprint)
+    return { isFinal, refusal: new Problem('idempotency-key-reused', REUSED) };
+  // The first answer may have got lost, so a repetition gets the same: 201, too.
+  return { isFinal, headers: REPLAYED };
+}
+
 /** Returns what finds the id in the answer to the first request with the same key. Throws 422. */
 export function createKeyFinder({ database }: Core) {
-  const sql = `SELECT id, fingerprint FROM ${ANSWERS} WHERE key = ?1 ->> 1 AND NOT ${IS_OLD}`;
+  const sql = `SELECT id, fingerprint FROM ${ANSWERS} WHERE key = ?1 ->> '$.key' AND NOT ${IS_OLD}`;
   return async (input: KeyInput, path: string): Promise<number | undefined> => {
     const once = readKey(input, path);
     if (!once) return undefined;
-    const parameter = JSON.stringify([Date.now(), once.key]);
+    const parameter = parameterOf(Date.now(), { key: once.key });
     const [row] = await database.read({ sql, parameter });
-    const { refusal } = row ? once.settle(row) : {};
+    const { refusal } = settleKey(once.fingerprint, row?.fingerprint);
     if (refusal) throw refusal;
     return row && Number(row.id);
   };

@@ -8,6 +8,7 @@ import {
   DatabaseUnavailable,
   DatabaseUncertain,
   DatabaseUnusable,
+  type PreparedStep,
   type Row,
   type Statement,
 } from '../storage/database.ts';
@@ -18,6 +19,7 @@ import {
   VERSION,
   VERSIONS_TABLE,
 } from '../storage/schema/migrations.ts';
+import { sqlOf, type Step as WriteStep, withNamed } from '../storage/step.ts';
 import type { ReadLevel } from './address.ts';
 import { BATCHES_TABLE, DONE_ERROR, EXECUTE } from './batches.ts';
 import {
@@ -122,13 +124,13 @@ function rowsOf(reply: Reply): readonly Row[] {
 async function transact(
   cluster: Cluster,
   history: History,
-  statements: readonly Statement[],
+  statements: readonly (Statement | PreparedStep)[],
 ): Promise<readonly (readonly Row[])[]> {
   // Before the batch is sent: until then, it is certain that it changed nothing.
   await history.ensureProven();
   const batchId = randomUUID();
-  // The statements of the service return rows, those of commands do not.
-  const hasRows = statements.some(({ rows }) => rows !== undefined);
+  // The steps of the service return rows, the statements of commands do not.
+  const hasRows = statements.some((each) => 'step' in each);
   const begin = history.batches.begin(batchId, hasRows ? ROWS_TO_SERVE : undefined);
   const steps = [...begin, ...toSteps(batchId, statements, hasRows)];
   const reply = await certain(cluster.send(hasRows ? EXECUTE_AND_QUERY : EXECUTE, steps));
@@ -175,13 +177,34 @@ export function toStep({ sql, parameter }: Statement): Step {
 }
 
 /** Returns a batch as the cluster carries it out: each foretold row is stored before its write. */
-function toSteps(batchId: string, statements: readonly Statement[], hasRows: boolean): Step[] {
+function toSteps(
+  batchId: string,
+  statements: readonly (Statement | PreparedStep)[],
+  hasRows: boolean,
+): Step[] {
   const steps: Step[] = [];
-  for (const statement of statements) {
-    const { parameter = '', rows } = statement;
+  for (const each of statements) {
+    const { parameter = '' } = each;
+    const rows = 'step' in each ? foretold(each.step) : undefined;
     if (hasRows) steps.push([storeSql(rows), rows ? parameter : '', batchId]);
-    steps.push(toStep(statement));
+    steps.push('step' in each ? [sqlOf(each.step), parameter] : toStep(each));
   }
   if (hasRows) steps.push([SELECT_ROWS, batchId]);
   return steps;
+}
+
+const foretoldRows = new WeakMap<WriteStep, string>();
+
+/** Returns the SQL of the JSON array of the rows that a step will return; undefined for none. */
+export function foretold(step: WriteStep): string | undefined {
+  const { named = '', records, returns, from } = step;
+  if (!returns) return undefined;
+  const known = foretoldRows.get(step);
+  if (known !== undefined) return known;
+  const members = Object.entries(returns).map(([name, sql]) => `'${name}', ${sql}`);
+  const queries = records === undefined ? named : `${named}, new AS (${records})`;
+  const rows = `json_group_array(json_object(${members.join(', ')}))`;
+  const sql = `(${withNamed(queries)}SELECT ${rows} ${from})`;
+  foretoldRows.set(step, sql);
+  return sql;
 }

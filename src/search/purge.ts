@@ -2,7 +2,6 @@
 // merges the parts that have them, which may never happen: so in the background, all are merged.
 import { type Pace, workInBackground } from '../background.ts';
 import type { Core } from '../feature.ts';
-import { readStatement } from '../records/writes.ts';
 import type { RowSet, WriteKind } from '../storage/writer.ts';
 import type { Searchable } from './steps.ts';
 
@@ -26,16 +25,17 @@ export function purgeOf({ search: { table } }: Searchable) {
   // In the table of FTS5, row 10 lists the parts, and the marks of removed rows follow 2 ** 53.
   const state = `
     SELECT EXISTS (SELECT 1 FROM ${table}_data WHERE id >= ${2 ** 53}) AS has_marks`;
-  // All statements of a write use its parameter.
-  const parts = readStatement(
-    `parts AS (SELECT hex(block) AS ids FROM ${table}_data WHERE id = 10 AND ?1 IS NOT NULL)`,
-    { ids: 'ids' },
-    'FROM parts',
-  );
-  const merge = `INSERT INTO ${table} (${table}, rank) SELECT 'merge', ?1 ->> '$[2][0]'`;
-  /** Resolves with whether the merge has changed the index. */
+  // All steps of a write use its parameter.
+  const parts = {
+    named: `parts AS (SELECT hex(block) AS ids FROM ${table}_data WHERE id = 10 AND ?1 IS NOT NULL)`,
+    returns: { ids: 'ids' },
+    from: 'FROM parts',
+  };
+  const merge = `INSERT INTO ${table} (${table}, rank) SELECT 'merge', ?1 ->> '$.sent[0][0]'`;
+  const steps = { before: parts, merge: { write: merge }, after: parts };
+  /** Merges about so many pages; resolves with whether this has changed the index. */
   const kind: WriteKind<RowSet, boolean> = {
-    statements: { before: parts, merge: { sql: merge }, after: parts },
+    steps: () => steps,
     outcomes: (_, { before = [], after = [] }) => [before[0]?.ids !== after[0]?.ids],
     changes: (_, hasMerged) => (hasMerged ? [[table]] : []),
   };
@@ -56,7 +56,7 @@ export function startPurges(
     // The first merge of all parts has a negative number of pages. The last one changes nothing.
     for (let pages = -PURGES.pages; hasMore && !isEnding(); pages = PURGES.pages) {
       const startedMs = performance.now();
-      hasMore = await core.write(kind, 0, { rows: [], extra: [[pages]] });
+      hasMore = await core.write(kind, { rows: [[pages]], claims: [[0]] });
       const tookMs = performance.now() - startedMs;
       totalMs += tookMs;
       await pause(tookMs * PURGES.mergePauseFactor);

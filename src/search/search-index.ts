@@ -125,7 +125,7 @@ export class SearchIndex implements CommitObserver {
     }
     const { to, size, isFull } = step;
     this.#rejectLate(step.backlog * this.#msPerByte);
-    const writing = this.#write(this.#kind, 0, step);
+    const writing = this.#write(this.#kind, step);
     // The next step is prepared during the write.
     const next = isFull ? this.#read(to).catch(() => undefined) : undefined;
     const hasMoved = await writing;

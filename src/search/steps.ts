@@ -45,7 +45,11 @@ export interface IndexPosition {
 
 /** A step that can be written. */
 interface Step extends RowSet {
+  /** The stored position, and whether the log reaches back to it; that after the step. */
+  readonly at: Pick<Row, 'number' | 'id' | 'reaches'>;
   readonly to: IndexPosition;
+  /** The records that it indexes anew, or removes. */
+  readonly ids: readonly number[];
   /** The bytes of its texts, and some for each record. */
   readonly size: number;
   /** Whether more would have followed without the limits. */
@@ -125,10 +129,12 @@ export function createStepReader(resource: Searchable, { read }: Source) {
     // The log may name a record several times.
     const texts = new Map<number, (string | null)[]>(JSON.parse(String(records)));
     const to = positionAfter(row);
-    const extra = [[{ number, id, reaches }, to], [...texts.keys()]];
     const [size, backlog] = [Number(row.size), Number(row.backlog)];
     const isFull = row.is_full === 1;
-    return { last, step: { rows: await analyse(texts), extra, to, size, isFull, backlog } };
+    const rows = await analyse(texts);
+    const at = { number, id, reaches } as Step['at'];
+    const ids = [...texts.keys()];
+    return { last, step: { rows, claims: [[0]], at, to, ids, size, isFull, backlog } };
   };
 }
 
@@ -150,34 +156,37 @@ async function analyse(records: ReadonlyMap<number, (string | null)[]>): Promise
   return rows;
 }
 
-/** Returns the kind of steps: rows are [id, ...words], beside both positions and all ids. */
-export function createStepKind(resource: Searchable): WriteKind<RowSet, boolean> {
+/** Returns the kind of steps; rows are [id, ...words]. */
+export function createStepKind(resource: Searchable): WriteKind<Step, boolean> {
   const { table, position } = resource.search;
   const columns = searchedFieldsOf(resource);
-  const isAt = `number = ?1 ->> '$[2][0].number' AND id IS ?1 ->> '$[2][0].id'`;
+  const isAt = `number = ?1 ->> '$.at.number' AND id IS ?1 ->> '$.at.id'`;
   const ifAt = `EXISTS (SELECT 1 FROM ${position} WHERE ${isAt})`;
   const empty = `
     INSERT INTO ${table} (${table})
-    SELECT 'delete-all' FROM ${position} WHERE ${isAt} AND NOT ?1 ->> '$[2][0].reaches'`;
+    SELECT 'delete-all' FROM ${position} WHERE ${isAt} AND NOT ?1 ->> '$.at.reaches'`;
   const remove = `
-    DELETE FROM ${table} WHERE rowid IN (SELECT value FROM json_each(?1, '$[3]')) AND ${ifAt}`;
+    DELETE FROM ${table} WHERE rowid IN (SELECT value FROM json_each(?1, '$.ids')) AND ${ifAt}`;
   const insert = `
-    WITH ${namedRows('sent', ['_id', ...columns])}
     INSERT INTO ${table} (rowid, ${columns.join(', ')})
     SELECT _id, ${columns.join(', ')} FROM sent WHERE ${columns[0]} IS NOT NULL AND ${ifAt}`;
   const move = `
-    UPDATE ${position} SET number = ?1 ->> '$[2][1].number', id = ?1 ->> '$[2][1].id'
-    WHERE ${isAt} RETURNING number`;
-  const moved = `(
-    SELECT json_group_array(json_object('number', number)) FROM ${position} WHERE ${isAt})`;
-  return {
-    statements: {
-      empty: { sql: empty, ignoresRows: true },
-      remove: { sql: remove, ignoresRows: true },
-      insert: { sql: insert },
-      move: { sql: move, ignoresRows: true, rows: moved },
+    UPDATE ${position} SET number = ?1 ->> '$.to.number', id = ?1 ->> '$.to.id'
+    WHERE ${isAt}`;
+  const steps = {
+    empty: { write: empty, ignoresRows: true },
+    remove: { write: remove, ignoresRows: true },
+    insert: { named: namedRows('sent', ['_id', ...columns]), write: insert },
+    move: {
+      write: move,
+      ...{ returns: { number: 'number' }, from: `FROM ${position} WHERE ${isAt}` },
+      ignoresRows: true,
     },
-    // All writes have the same key, so there is one in each statement.
+  };
+  return {
+    steps: () => steps,
+    // All writes have the same claim, so that each has steps of its own.
+    lists: ([step]) => ({ at: step?.at, to: step?.to, ids: step?.ids, sent: step?.rows }),
     outcomes: (_, { move: rows = [] }) => [rows.length === 1],
     changes: (_, hasMoved) => (hasMoved ? [[table]] : []),
   };

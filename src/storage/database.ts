@@ -1,4 +1,5 @@
 // The interface between the service and its storage engine, a local file or a cluster.
+import type { Step } from './step.ts';
 
 /** A row as the engine returns it: column name to value; a BLOB is a buffer. */
 export type Row = Readonly<Record<string, string | number | null | Buffer>>;
@@ -10,13 +11,17 @@ export const MAX_PAGE_BYTES = 2_097_152;
 export interface Statement {
   readonly sql: string;
   readonly parameter?: string;
-  /** SQL of the JSON array of the rows that `sql` will return, where answers can get lost. */
-  readonly rows?: string;
   readonly isSlow?: boolean;
   /** Set to receive large rows one by one. The last ones may be missing. */
   readonly hasLargeRows?: boolean;
   /** Beyond this, a read rejects with {@link AnswerTooLarge}. */
   readonly maxBytes?: number | undefined;
+}
+
+/** A step of a write with its parameter. */
+export interface PreparedStep {
+  readonly step: Step;
+  readonly parameter: string;
 }
 
 /** Tells without a read whether somebody has changed the database. */
@@ -37,7 +42,7 @@ export interface Database {
   /** Runs one SELECT on a snapshot that contains every transaction resolved before the call. */
   read(statement: Statement): Promise<readonly Row[]>;
   /** Runs one durable transaction, and only once, even if an engine has to send it again. */
-  transact(statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>;
+  transact(statements: readonly (Statement | PreparedStep)[]): Promise<readonly (readonly Row[])[]>;
   /** Resolves when a transaction can begin at once. Missing unless processes share a lease. */
   writable?(): Promise<void>;
   /** Resolves when every connection has answered a query that reads the database. */

@@ -16,9 +16,17 @@ export function lastIdSql(table: string): string {
 /** The SQL of the number of the last change. */
 export const LAST_NUMBER = lastIdSql(CHANGES);
 
+/** The SQL of the generation. */
+export const GENERATION = '(SELECT generation FROM notes_server_generation)';
+
 /** Returns the SQL of a tag for that of a number; with a point, it is the tag of a list. */
 export function tagSql(number: string, separator: '-' | '.' = '-'): string {
-  return `(SELECT generation FROM notes_server_generation) || '${separator}' || ${number}`;
+  return `${GENERATION} || '${separator}' || ${number}`;
+}
+
+/** Returns the tag of a record. */
+export function tagOf(generation: string, number: number): string {
+  return `${generation}-${number}`;
 }
 
 /** Returns a generation: 8 lower-case hex digits. */

@@ -5,8 +5,6 @@ import type { Database } from './database.ts';
 
 /** What a write reads and writes again, however small its request is. */
 export interface Rewriting {
-  /** Where the row of the write has the id of the record. Default: first. */
-  readonly idColumn?: number;
   /** SQL of the bytes of the record; `sent.value` is its id. */
   readonly bytes: string;
   /** How many times the cost of writing such bytes it takes. Default: 1. */
@@ -24,7 +22,7 @@ export interface Recipient {
 /** A write, which may rewrite something. */
 export interface Rewrite {
   readonly kind: { readonly rewrites?: Rewriting };
-  readonly write: { readonly rows: readonly (readonly unknown[])[] };
+  readonly write: { readonly id?: number };
   readonly recipient: Recipient | undefined;
   /** The characters of its request. */
   readonly size: number;
@@ -70,12 +68,12 @@ export function measure(database: Database, items: readonly Rewrite[]): Promise<
 
 async function measureAll(
   { read }: Database,
-  { idColumn = 0, bytes }: Rewriting,
+  { bytes }: Rewriting,
   items: readonly Rewrite[],
 ): Promise<void> {
   const sql = `SELECT json_group_array(coalesce((${bytes}), 0) ORDER BY sent.key) AS bytes
                FROM json_each(?1) AS sent`;
-  const ids = items.map(({ write }) => write.rows[0]?.[idColumn]);
+  const ids = items.map(({ write }) => write.id);
   try {
     const [row] = await read({ sql, parameter: JSON.stringify(ids) });
     const measured: readonly number[] = JSON.parse(String(row?.bytes));

@@ -2,7 +2,8 @@
 // writes of one kind, which its statements carry out as a set. Those in a batch keep their order.
 import type { FieldValue } from '../resources/resource.ts';
 import { BATCH_LIMITS, Batcher, type BatchMeter } from './batcher.ts';
-import type { Database, Row, Statement } from './database.ts';
+import type { Database, PreparedStep, Row, Statement } from './database.ts';
+import { type Lists, parameterOf } from './parameter.ts';
 import {
   costOf,
   measure,
@@ -11,21 +12,33 @@ import {
   type Rewriting,
   refusalFor,
 } from './rewrites.ts';
+import type { Step } from './step.ts';
 
 /** A row as a statement unpacks it; null stands for a value that is not given. */
 export type Values = readonly (FieldValue | null)[];
 
-/** The rows of a write, and lists that its statements read, too; see parameter.ts. */
+/** What a write gives to its kind, which can ask for more. */
 export interface RowSet {
+  /** The rows that its steps read as `sent`; see parameter.ts. */
   readonly rows: readonly Values[];
-  readonly extra?: readonly (readonly unknown[])[] | undefined;
+  /** The record that it rewrites, if its kind rewrites any. */
+  readonly id?: number;
+  readonly claims?: readonly Claim[];
+  /** The size of what its kind sends beside the rows; see {@link sizeOf}. */
+  readonly moreSize?: number;
 }
 
-/** With `ignoresRows`, it gets no rows, because unpacking them takes time. */
-type WriteStatement = Pick<Statement, 'sql' | 'rows'> & { readonly ignoresRows?: boolean };
+/** Steps by name, in the order in which they are carried out. */
+export type Steps = Readonly<Record<string, Step>>;
 
-/** The rows that each statement of a run has returned, in any order. */
-type RowsByStatement = Readonly<Record<string, readonly Row[]>>;
+/** The rows that each step of a run has returned, in any order. */
+export type RowsByStep = Readonly<Record<string, readonly Row[]>>;
+
+/**
+ * What a write wants for itself, such as an id, and in which mode. Two writes that claim the same
+ * share no steps, unless it is in the same mode.
+ */
+export type Claim = readonly [key: number | string, mode?: string];
 
 /** A text and its entity tag, as memory keeps them. */
 export interface Kept {
@@ -55,43 +68,43 @@ export const PAGES = 'pages';
 /** Keeps nothing. */
 export const NO_MEMORY: Memory = { find: () => undefined, check: () => undefined, keep() {} };
 
-/** Its statements share a parameter; see parameter.ts. No write can make them fail. */
+/** A kind of writes, several of which share their steps. No write can make them fail. */
 export interface WriteKind<Content extends RowSet, Outcome> {
-  /** By name, in the order in which they are carried out. */
-  readonly statements: Readonly<Record<string, WriteStatement>>;
-  readonly outcomes: (writes: readonly Content[], rows: RowsByStatement) => Outcome[];
+  /** Returns the steps that carry out the writes. */
+  readonly steps: (writes: readonly Content[]) => Steps;
+  /** Returns what the steps read; see parameter.ts. Default: the rows of all writes as `sent`. */
+  readonly lists?: (writes: readonly Content[]) => Lists;
+  readonly outcomes: (writes: readonly Content[], rows: RowsByStep) => Outcome[];
   /** What memory must forget or replace; [] if perhaps nothing changed. */
   readonly changes: (write: Content, outcome: Outcome) => readonly Change[];
   readonly rewrites?: Rewriting;
 }
 
 /**
- * Submits a write; resolves once it is durable. Those with the same key share no statement. Rejects
- * with the refusal of the recipient, before anything is written.
+ * Submits a write; resolves once it is durable. Rejects with the refusal of the recipient, before
+ * anything is written.
  */
 export type Write = <Content extends RowSet, Outcome>(
   kind: WriteKind<Content, Outcome>,
-  key: number | string | undefined,
   write: Content,
   recipient?: Recipient,
 ) => Promise<Outcome>;
 
 interface Item extends Rewrite {
   readonly kind: WriteKind<RowSet, unknown>;
-  readonly key: number | string | undefined;
   readonly write: RowSet;
 }
 
-/** Consecutive writes of one kind, which share their statements. */
+/** Consecutive writes of one kind, which share their steps. */
 export interface Run {
   readonly kind: WriteKind<RowSet, unknown>;
-  readonly keys: Set<number | string>;
+  /** The mode of each claim. */
+  readonly claimed: Map<number | string, string | undefined>;
   readonly writes: RowSet[];
 }
 
-/** The cost of a row, and of statements that no other write shares, in characters. */
+/** The cost of a row, in characters. */
 const ROW_SIZE = 256;
-const UNSHARED_SIZE = 8_192;
 
 /** Observes the transactions of a writer. */
 export interface CommitObserver {
@@ -118,18 +131,19 @@ export function createWriter(
   async function commit(items: readonly Item[]): Promise<unknown[]> {
     const now = Date.now();
     const runs = inRuns(items);
-    const statements = observers.flatMap((each) => each.begin?.() ?? []);
-    let next = statements.length;
-    for (const run of runs) addStatements(statements, run, now);
+    const before: (Statement | PreparedStep)[] = observers.flatMap((each) => each.begin?.() ?? []);
+    const steps = runs.map(({ kind, writes }) => kind.steps(writes));
+    const prepared = runs.flatMap((run, index) => prepare(run, steps[index] ?? {}, now));
+    let next = before.length;
     let changes: readonly Change[] = [];
     let isDurable = false;
     try {
-      const all = await database.transact(statements);
+      const all = await database.transact([...before, ...prepared]);
       isDurable = true;
       const outcomes: unknown[] = [];
-      for (const { kind, writes } of runs) {
+      for (const [index, { kind, writes }] of runs.entries()) {
         const rows: Record<string, readonly Row[]> = {};
-        for (const name in kind.statements) {
+        for (const name in steps[index]) {
           rows[name] = all[next] ?? [];
           next += 1;
         }
@@ -152,15 +166,20 @@ export function createWriter(
     // Those of a whole batch: whether they wait long depends on what the others rewrite.
     limits: { ...BATCH_LIMITS, guaranteedItems: BATCH_LIMITS.batchItems },
   });
-  return (kind, key, write, recipient) => {
-    const item: unknown = { kind, key, write, recipient, size: sizeOf(write) };
+  return (kind, write, recipient) => {
+    const item: unknown = {
+      kind,
+      write,
+      recipient,
+      size: sizeOf(write.rows) + (write.moreSize ?? 0),
+    };
     return batcher.submit(item as Item) as Promise<never>;
   };
 }
 
-function sizeOf({ rows, extra }: RowSet): number {
+/** Returns what rows cost, in characters. */
+export function sizeOf(rows: readonly Values[]): number {
   let size = rows.length * ROW_SIZE;
-  if (extra) size += UNSHARED_SIZE + extra.flat().length * ROW_SIZE;
   for (const row of rows)
     for (const value of row) if (typeof value === 'string') size += value.length;
   return size;
@@ -169,23 +188,29 @@ function sizeOf({ rows, extra }: RowSet): number {
 function inRuns(items: readonly Item[]): Run[] {
   const runs: Run[] = [];
   let current: Run | undefined;
-  for (const { kind, key, write } of items) {
-    if (current?.kind !== kind || (key !== undefined && current.keys.has(key))) {
-      current = { kind, keys: new Set(), writes: [] };
+  for (const { kind, write } of items) {
+    const { claims = [] } = write;
+    if (current?.kind !== kind || isTaken(current, claims)) {
+      current = { kind, claimed: new Map(), writes: [] };
       runs.push(current);
     }
-    if (key !== undefined) current.keys.add(key);
+    for (const [key, mode] of claims) current.claimed.set(key, mode);
     current.writes.push(write);
   }
   return runs;
 }
 
-function addStatements(statements: Statement[], { kind, writes }: Run, now: number): void {
-  const rows = writes.flatMap((write) => write.rows);
-  const extra = writes[0]?.extra ?? [];
-  const withRows = JSON.stringify([now, rows, ...extra]);
-  for (const { sql, rows, ignoresRows } of Object.values(kind.statements)) {
-    const parameter = ignoresRows ? JSON.stringify([now, [], ...extra]) : withRows;
-    statements.push(rows === undefined ? { sql, parameter } : { sql, parameter, rows });
-  }
+function isTaken({ claimed }: Run, claims: readonly Claim[]): boolean {
+  for (const [key, mode] of claims)
+    if (claimed.has(key) && (mode === undefined || claimed.get(key) !== mode)) return true;
+  return false;
+}
+
+function prepare({ kind, writes }: Run, steps: Steps, now: number): PreparedStep[] {
+  const lists = kind.lists?.(writes) ?? { sent: writes.flatMap(({ rows }) => rows) };
+  const parameter = parameterOf(now, lists);
+  return Object.values(steps).map((step) => ({
+    step,
+    parameter: step.ignoresRows ? parameterOf(now, { ...lists, sent: [] }) : parameter,
+  }));
 }

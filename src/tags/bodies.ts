@@ -4,9 +4,9 @@ import { BOUNDS } from '../contract/generated.js';
 import { rowPointer, violationAt } from '../contract/violations.ts';
 import type { Violation } from '../http/problem.ts';
 import type { BodyFormat } from '../http/route.ts';
-import type { Given, WritePart } from '../records/creation.ts';
-import { valuesOf } from '../resources/resource.ts';
-import { tags as resource } from '../resources/tags.ts';
+import type { AskedParts, WritePart } from '../records/parts.ts';
+import type { Row } from '../storage/database.ts';
+import type { Values } from '../storage/writer.ts';
 
 /** A tag of a row: the position of the row, and the id or name of the tag. */
 export type RowTag = readonly [row: number, tag: number | string];
@@ -15,7 +15,7 @@ export type RowTag = readonly [row: number, tag: number | string];
 const TAGS_PER_LINE = 2;
 
 /** Returns the tags that notes list, by id or name; undefined if there is no list. Throws 422. */
-export const readTags: WritePart['read'] = ({ call: { format } }, bodies, newAt) => {
+export const readTags: NonNullable<WritePart['read']> = ({ call: { format } }, bodies, newAt) => {
   const violations: Violation[] = [];
   let tags: RowTag[] | undefined;
   for (const [row, body] of bodies.entries()) {
@@ -38,23 +38,39 @@ export const readTags: WritePart['read'] = ({ call: { format } }, bodies, newAt)
     break;
   }
   if (violations.length > 0) throw validationFailed(violations);
-  return tags && tagsGiven(tags, format);
+  // A new note has no tags to remove.
+  const hasNone = newAt !== undefined && tags?.length === 0;
+  return tags && !hasNone ? askedTags(tags, format) : undefined;
 };
 
-/** Returns what a request gives to its write by these tags. */
-export function tagsGiven(tags: readonly RowTag[], format: BodyFormat): Given {
-  const names = new Set(tags.map(([, tag]) => tag).filter((tag) => typeof tag === 'string'));
-  return {
-    extra: [tags, [...names].map((name) => valuesOf(resource, { name }))],
-    lines: tags.length / TAGS_PER_LINE,
-    settle({ unknown, new_tags, last_tag }) {
-      const positions: readonly number[] = JSON.parse(String(unknown));
-      if (positions.length > 0) return { refusal: unknownTags(positions, tags, format) };
-      const [first, last] = [Number(last_tag) + 1, Number(last_tag) + Number(new_tags)];
-      if (last < first) return {};
-      return { createdIds: { tag_id: first === last ? first : [first, last] } };
+/** Returns what a request with these tags asks of the parts of {@link tagsOfNotes}. */
+export function askedTags(tags: readonly RowTag[], format: BodyFormat): AskedParts {
+  const byId: Values[] = [];
+  const byName: Values[] = [];
+  for (const [place, [row, tag]] of tags.entries())
+    if (typeof tag === 'string') byName.push([row, tag]);
+    else byId.push([row, tag, place]);
+  const mode = byId.length === 0 ? 'names' : byName.length === 0 ? 'ids' : undefined;
+  // One request could create a tag that has an id which another one has found to be unknown.
+  const claims = [mode ? (['tags', mode] as const) : (['tags'] as const)];
+  const ids = {
+    ...{ claims, lists: { tags_by_id: byId }, lines: byId.length / TAGS_PER_LINE },
+    settle(unknown: Row | undefined) {
+      if (!unknown) return {};
+      const places: readonly number[] = JSON.parse(String(unknown.places));
+      return { refusal: unknownTags(places, tags, format) };
     },
   };
+  const names = {
+    ...{ claims, lists: { tags_by_name: byName }, lines: byName.length / TAGS_PER_LINE },
+    settle(created: Row | undefined) {
+      if (!created) return {};
+      const [first, last] = [Number(created.first), Number(created.last)];
+      return { createdIds: { tag_id: first === last ? first : ([first, last] as const) } };
+    },
+  };
+  if (mode === 'names') return { tagNames: names };
+  return mode === 'ids' ? { tagIds: ids } : { tagIds: ids, tagNames: names };
 }
 
 /** Returns the 422 for ids that are not those of tags, given their positions. */

@@ -1,7 +1,7 @@
 // The tags on notes, added and removed one by one.
-import { readStatement } from '../records/writes.ts';
 import type { Database } from '../storage/database.ts';
-import { namedRows, SET_TIMES } from '../storage/parameter.ts';
+import { namedRows, parameterOf, SET_TIMES } from '../storage/parameter.ts';
+import { sqlOf } from '../storage/step.ts';
 import type { RowSet, Write, WriteKind } from '../storage/writer.ts';
 
 /** What a write finds: which record is missing, or whether the note has the tag. */
@@ -20,7 +20,11 @@ const FOUND = `${namedRows('sent', ['note_id', 'tag_id'])},
       ELSE 'tagged' END AS state
     FROM sent)`;
 
-const STATES = readStatement(FOUND, { position: '_position', state: 'state' }, 'FROM found');
+const STATES = {
+  named: FOUND,
+  returns: { position: '_position', state: 'state' },
+  from: 'FROM found',
+};
 
 const tagging = kindOf(
   'untagged',
@@ -35,8 +39,9 @@ const untagging = kindOf(
 
 /** Returns a kind of writes that change a note in one state only. */
 function kindOf(changed: NoteTagState, write: string): WriteKind<RowSet, NoteTagState> {
+  const steps = { before: STATES, write: { named: FOUND, write }, setTimes: SET_TIMES };
   return {
-    statements: { before: STATES, write: { sql: `WITH ${FOUND} ${write}` }, setTimes: SET_TIMES },
+    steps: () => steps,
     changes: (_, before) => (before === changed ? [['note_tags']] : []),
     outcomes(writes, { before = [] }) {
       const states = new Map(before.map(({ position, state }) => [position, state]));
@@ -49,13 +54,14 @@ function kindOf(changed: NoteTagState, write: string): WriteKind<RowSet, NoteTag
 export function createNoteTags(database: Database, write: Write) {
   return {
     /** Tags the note, if both exist; resolves with the state before. */
-    add: (ids: NoteTagIds) => write(tagging, ids.join('/'), { rows: [ids] }),
+    add: (ids: NoteTagIds) => write(tagging, { rows: [ids], claims: [[ids.join('/')]] }),
 
     /** Removes the tag from the note; resolves with the state before. */
-    remove: (ids: NoteTagIds) => write(untagging, ids.join('/'), { rows: [ids] }),
+    remove: (ids: NoteTagIds) => write(untagging, { rows: [ids], claims: [[ids.join('/')]] }),
 
     async read(ids: NoteTagIds): Promise<NoteTagState> {
-      const [row] = await database.read({ sql: STATES.sql, parameter: JSON.stringify([0, [ids]]) });
+      const parameter = parameterOf(0, { sent: [ids] });
+      const [row] = await database.read({ sql: sqlOf(STATES), parameter });
       return row?.state as NoteTagState;
     },
   };

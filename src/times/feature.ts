@@ -1,9 +1,10 @@
 // The times of records that were created elsewhere: a copy keeps them.
 import { validationFailed } from '../contract/endpoint.ts';
 import { rowPointer, violationAt } from '../contract/violations.ts';
-import type { WritePart } from '../records/creation.ts';
 import type { RecordFeature } from '../records/feature.ts';
-import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
+import type { WritePart } from '../records/parts.ts';
+import type { Resource } from '../resources/resource.ts';
+import { CHANGES } from '../storage/numbers.ts';
 import { NOW } from '../storage/parameter.ts';
 import { parseTime } from '../time.ts';
 
@@ -11,8 +12,9 @@ import { parseTime } from '../time.ts';
 const MIN_MS = Date.parse('0000-01-01T00:00:00Z');
 const MAX_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** The part of given times in creations. */
-const GIVEN_TIMES: WritePart = {
+/** The part of given times in creations of a resource. */
+const timesOf = ({ table }: Resource): WritePart => ({
+  name: 'times',
   askedBy: ['created_at', 'updated_at'],
   read({ call: { format } }, bodies) {
     const values = bodies.map(({ created_at: created, updated_at: updated }) => [
@@ -25,24 +27,21 @@ const GIVEN_TIMES: WritePart = {
       return [violationAt(at, 'minimum', 'must not be before created_at')];
     });
     if (violations.length > 0) throw validationFailed(violations);
-    return { values, settle: () => ({}) };
+    return { times: { ofRecords: values } };
   },
-  sent: ['_created', '_updated'],
-  admits: 'TRUE',
-  columns: {},
+  ofRecords: ['_created', '_updated'],
   times: { created_at: `coalesce(_created, ${NOW})`, updated_at: `coalesce(_updated, ${NOW})` },
   // The log tells when the service stored the records.
-  around: (others, named) => ({
-    ...others,
-    logNow: named(`
-      UPDATE ${CHANGES} SET at = ${NOW}
-      WHERE number > ${LAST_NUMBER} - (SELECT max(_position) + 1 FROM admitted)`),
-  }),
-};
+  after: {
+    logNow: `
+      UPDATE ${CHANGES} SET at = ${NOW} WHERE number IN (
+        SELECT ${table}.number FROM created CROSS JOIN ${table} ON ${table}.id > _last_id)`,
+  },
+});
 
 /** The times that creations of any resource can be given. */
 export function times(): RecordFeature {
-  return { inWrites: () => GIVEN_TIMES };
+  return { inWrites: (resource) => [timesOf(resource)] };
 }
 
 /** Returns ms since 1970; null for null. The contract has checked the form. */

@@ -6,11 +6,11 @@ import fc from 'fast-check';
 import type { Condition } from '../../src/records/condition.ts';
 import { isNoneOf, isOneOf, NEVER } from '../../src/records/condition.ts';
 import { Table } from '../../src/records/table.ts';
-import { keyGiven, requestKeys } from '../../src/retries/feature.ts';
-import type { Database, Row, Statement } from '../../src/storage/database.ts';
+import { askedBy, requestKeys } from '../../src/retries/feature.ts';
+import type { Database, PreparedStep, Row, Statement } from '../../src/storage/database.ts';
 import { createWriter, NO_MEMORY, type Values } from '../../src/storage/writer.ts';
 import { anyCharacter } from '../support/any-character.ts';
-import { rows } from '../support/databases.ts';
+import { heardStatement, rows } from '../support/databases.ts';
 import { MEMORY } from '../support/engines.ts';
 import { playTaggingGame, taggingGames } from '../support/tagging-games.ts';
 import { openWithTasks, STEPS, TASKS } from '../support/tasks.ts';
@@ -19,10 +19,11 @@ const sorted = (found: readonly unknown[]) => found.map((row) => JSON.stringify(
 
 /** Compares the rows of each statement with those that were foretold; counts them in `seen`. */
 function comparing(database: Database, seen: { rows: number }): Database {
-  const foretell = ({ rows = `'[]'`, parameter }: Statement): Statement =>
-    rows.includes('?1')
-      ? { sql: `SELECT ${rows} AS rows`, ...(parameter === undefined ? {} : { parameter }) }
-      : { sql: `SELECT ${rows} AS rows` };
+  const foretell = (given: Statement | PreparedStep): Statement => {
+    const { rows = `'[]'`, parameter } = heardStatement(given);
+    const sql = `SELECT ${rows} AS rows`;
+    return rows.includes('?1') && parameter !== undefined ? { sql, parameter } : { sql };
+  };
   return {
     ...database,
     async transact(statements) {
@@ -32,7 +33,8 @@ function comparing(database: Database, seen: { rows: number }): Database {
       for (let index = 0; index < results.length; index += 2) {
         const [foretold, actual = []] = results.slice(index, index + 2);
         const parsed = JSON.parse(String(foretold?.[0]?.rows));
-        assert.deepEqual(sorted(parsed), sorted(actual), both[index + 1]?.sql);
+        const { sql } = heardStatement(both[index + 1] ?? assert.fail());
+        assert.deepEqual(sorted(parsed), sorted(actual), sql);
         seen.rows += actual.length;
         returned.push(actual);
       }
@@ -81,8 +83,9 @@ function perform(table: Table, each: RandomWrite, tag: string): Promise<unknown>
   const owner = each.name === 'tasks' ? 0 : each.owner;
   if (each.kind === 'create') return table.create(each.records, owner);
   if (each.kind === 'once') {
-    const once = keyGiven(`${each.name} ${owner} ${each.key}`, `f${each.records}`);
-    return table.create(each.records, owner, [once]);
+    const key = `${each.name} ${owner} ${each.key}`;
+    const once = askedBy({ key, fingerprint: `f${each.records}` });
+    return table.create(each.records, owner, { key: once });
   }
   const condition = CONDITIONS[each.condition]?.(tag) ?? null;
   if (each.kind === 'change') return table.change(each.id, each.values, owner, condition);
@@ -122,8 +125,8 @@ export async function foretellWrites(t: TestContext, numRuns: number): Promise<v
       const write = createWriter(comparing(database, seen));
       const core = { database, write, memory: NO_MEMORY, meters: undefined };
       const tables = {
-        tasks: new Table(TASKS, core, [requestKeys(TASKS)]),
-        steps: new Table(STEPS, core, [requestKeys(STEPS)]),
+        tasks: new Table(TASKS, core, requestKeys(TASKS)),
+        steps: new Table(STEPS, core, requestKeys(STEPS)),
       };
       for (const batch of all) {
         const tags = await tagsIn(database);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { isNoneOf, isOneOf, NEVER } from '../../src/records/condition.ts';
-import type { Created } from '../../src/records/writes.ts';
+import type { Created } from '../../src/records/creation.ts';
 import { createWriter } from '../../src/storage/writer.ts';
 import { change, overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';

@@ -201,7 +201,7 @@ test('rqlite: read levels; rows of a batch are always linearizable', async (t) =
     const database = await open(t, standIn, level);
     standIn.levels.length = 0;
     standIn.faults.push({ fault: 'lost answer', of: 'execute' });
-    await database.transact([{ sql: 'DELETE FROM notes', rows: `'[]'` }]);
+    await database.transact([{ step: { write: 'DELETE FROM notes' }, parameter: '' }]);
     await database.read({ sql: 'SELECT 1' });
     // The nodes were compared, because a write was repeated.
     const levels = standIn.levels.filter((each) => each !== 'none');
@@ -252,8 +252,8 @@ test('rqlite: a failed batch has no effect and reports its error', async (t) => 
 test('rqlite: a batch that may be done in part is not repeated', async (t) => {
   const { database } = await openTables(t);
   const insert = {
-    sql: `INSERT INTO tags (name, number) SELECT 'a', count(*) FROM tags`,
-    rows: `'[]'`,
+    step: { write: `INSERT INTO tags (name, number) SELECT 'a', count(*) FROM tags` },
+    parameter: '',
   };
   await assert.rejects(database.transact([insert, NOWHERE]), DatabaseUncertain);
   // A statement that fails at run time rolls the others back.

@@ -19,7 +19,7 @@ test('purge: a merge changes the index alone, so that notes stay in memory', asy
   const commits: Commit[] = [];
   const write = createWriter(database, [{ end: (commit) => commits.push(commit) }]);
   const { kind, state } = purgeOf(resource);
-  const merge = (pages: number) => write(kind, 0, { rows: [], extra: [[pages]] });
+  const merge = (pages: number) => write(kind, { rows: [[pages]], claims: [[0]] });
   assert.deepEqual(await database.read(state), [{ has_marks: 1 }]);
   assert.equal(await merge(-64), true);
   while (await merge(64)) assert.ok(commits.length < 10, 'merges end');

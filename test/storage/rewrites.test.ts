@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { rewrite } from '../../src/edits/rewrites.ts';
-import { ERASE_NOTE, RESTORE } from '../../src/history/writes.ts';
+import { ERASE_NOTE, onNote, RESTORE } from '../../src/history/writes.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Statement } from '../../src/storage/database.ts';
 import { createWriter, type Write } from '../../src/storage/writer.ts';
@@ -49,8 +49,8 @@ const REWRITES: Readonly<Record<string, readonly [most: number, Rewrite, before?
   ],
   'deletions with many tags': [6, (id, { table }) => table.remove(id), TAG_ALL],
   'patches of many tags': [4, (id, { table }) => table.changeTagged(id, {}, [[0, 'tag']]), TAG_ALL],
-  restores: [21, (id, { write }) => write(RESTORE, 0, { rows: [[id]] }), 'DELETE FROM notes'],
-  erasures: [21, (id, { write }) => write(ERASE_NOTE, 0, { rows: [[id]] }), 'DELETE FROM notes'],
+  restores: [21, (id, { write }) => write(RESTORE, onNote(id)), 'DELETE FROM notes'],
+  erasures: [21, (id, { write }) => write(ERASE_NOTE, onNote(id)), 'DELETE FROM notes'],
 };
 
 async function open(t: TestContext, engine: Engine, count = NOTES, character = 'x') {
@@ -68,8 +68,8 @@ async function open(t: TestContext, engine: Engine, count = NOTES, character = '
 
 /** Returns how many writes a transaction has; those of one parameter share their statements. */
 function writesIn(statements: readonly Statement[]): number {
-  const parameters = new Set(statements.map(({ parameter = '[0,[]]' }) => parameter));
-  return [...parameters].reduce((sum, each) => sum + JSON.parse(each)[1].length, 0);
+  const parameters = new Set(statements.map(({ parameter = '{"sent":[]}' }) => parameter));
+  return [...parameters].reduce((sum, each) => sum + JSON.parse(each).sent.length, 0);
 }
 
 /** What is read of the notes is the same on each engine. */

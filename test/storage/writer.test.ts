@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { namedRows } from '../../src/storage/parameter.ts';
+import { type Step, sqlOf } from '../../src/storage/step.ts';
 import {
+  type Claim,
   createWriter,
   type RowSet,
   type Values,
@@ -21,34 +24,29 @@ const isThere: Kind['outcomes'] = (writes, { write = [] }) => {
   return writes.map(({ rows: [row] }) => ids.has(row?.[0]));
 };
 
-const ROWS = `json_each(?1, '$[1]')`;
+const SENT = namedRows('sent', ['_id', '_text']);
 
 /** Stores a text under an id; the text 'bad' breaks a rule of the table. */
-const put: Kind = {
-  statements: {
-    write: {
-      sql: `
-        INSERT INTO entries (id, text) SELECT value ->> 0, value ->> 1 FROM ${ROWS} WHERE TRUE
-        ON CONFLICT (id) DO UPDATE SET text = excluded.text RETURNING id`,
-      rows: `(SELECT json_group_array(json_object('id', value ->> 0)) FROM ${ROWS})`,
-    },
-  },
-  outcomes: isThere,
-  changes: () => [],
+const PUT = {
+  named: SENT,
+  write: `
+    INSERT INTO entries (id, text) SELECT _id, _text FROM sent WHERE TRUE
+    ON CONFLICT (id) DO UPDATE SET text = excluded.text`,
+  ...{ records: 'SELECT _id AS id FROM sent', returns: { id: 'id' }, from: 'FROM new' },
 };
 
-const drop: Kind = {
-  statements: {
-    write: {
-      sql: `DELETE FROM entries WHERE id IN (SELECT value ->> 0 FROM ${ROWS}) RETURNING id`,
-      rows: `
-        (SELECT json_group_array(json_object('id', entries.id))
-         FROM ${ROWS} JOIN entries ON entries.id = value ->> 0)`,
-    },
-  },
+const DROP = {
+  named: SENT,
+  write: 'DELETE FROM entries WHERE id IN (SELECT _id FROM sent)',
+  ...{ returns: { id: 'id' }, from: 'FROM entries WHERE id IN (SELECT _id FROM sent)' },
+};
+
+const kindOf = (write: Step): Kind => ({
+  steps: () => ({ write }),
   outcomes: isThere,
   changes: () => [],
-};
+});
+const [put, drop] = [kindOf(PUT), kindOf(DROP)];
 
 async function startWriter(test: TestContext) {
   const database = await openEmpty(test);
@@ -58,16 +56,16 @@ async function startWriter(test: TestContext) {
   );
   const heard = overhear(database);
   const write = createWriter(heard.database);
-  const submit = (kind: Kind, key: number | undefined, row: Values) =>
-    write(kind, key, { rows: [row] });
+  const submit = (kind: Kind, claims: readonly Claim[], row: Values) =>
+    write(kind, { rows: [row], claims });
   return {
     heard,
-    put: (id: number, text: string) => submit(put, id, [id, text]),
-    drop: (id: number) => submit(drop, id, [id]),
-    putTagged: (id: number, text: string, tags: number) =>
-      write(put, id, { rows: [[id, text]], extra: [Array(tags).fill([0, 'name'])] }),
+    put: (id: number, text: string) => submit(put, [[id]], [id, text]),
+    drop: (id: number) => submit(drop, [[id]], [id]),
+    putWithMore: (id: number, text: string, moreSize: number) =>
+      write(put, { rows: [[id, text]], claims: [[id]], moreSize }),
     /** Puts without a key: such writes never conflict. */
-    putWithoutKey: (id: number, text: string) => submit(put, undefined, [id, text]),
+    putWithoutKey: (id: number, text: string) => submit(put, [], [id, text]),
     /** Returns the stored ids and texts. */
     async stored() {
       const all = await rows(database, 'SELECT id, text FROM entries ORDER BY id');
@@ -77,9 +75,9 @@ async function startWriter(test: TestContext) {
     carried: () =>
       heard.transactions.map(({ statements }) =>
         statements.map(({ sql, parameter }) => {
-          const [, written] = JSON.parse(parameter ?? '');
-          const ids = written.map(([id]: [number]) => id);
-          return `${sql === put.statements.write?.sql ? 'put' : 'drop'} ${ids.join(' ')}`;
+          const { sent } = JSON.parse(parameter ?? '');
+          const ids = sent.map(([id]: [number]) => id);
+          return `${sql === sqlOf(PUT) ? 'put' : 'drop'} ${ids.join(' ')}`;
         }),
       ),
   };
@@ -166,9 +164,9 @@ test('writes: no answer before the commit; later ones are one batch', async (t) 
   assert.deepEqual(writer.carried(), [['put 1'], ['put 2', 'drop 1', 'put 3']]);
 });
 
-/** Rows and tags that take as long as the largest request. */
+/** Writes that take as long as the largest request. */
 const LARGE: Record<string, (writer: Writer, id: number) => Promise<boolean>> = {
-  'many tags': ({ putTagged }, id) => putTagged(id, 'a', 5_000),
+  'much beside its row': ({ putWithMore }, id) => putWithMore(id, 'a', 2_200_000),
   'a long text': ({ put }, id) => put(id, 'a'.repeat(2_200_000)),
 };
 
@@ -180,9 +178,3 @@ for (const [name, putLarge] of Object.entries(LARGE)) {
     assert.deepEqual(writer.carried(), [['put 1 3'], ['put 2']]);
   });
 }
-
-test('writes: those with tags end a batch earlier, because they share no statements', async (t) => {
-  const writer = await startWriter(t);
-  await Promise.all(Array.from({ length: 400 }, (_, id) => writer.putTagged(id, 'a', 1)));
-  assert.equal(writer.heard.transactions.length, 2);
-});

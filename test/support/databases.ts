@@ -1,5 +1,6 @@
 // Databases for the storage tests: real files, other programs that use the same file, and a
 // database that records its calls.
+
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -20,11 +21,13 @@ import { parseDatabase } from '../../src/cli/option-values.ts';
 import { GUARD, openStorage } from '../../src/open.ts';
 import type { NumbersByTable } from '../../src/pages.ts';
 import { RELATIONS } from '../../src/relations.ts';
-import type { Database, Row, Statement } from '../../src/storage/database.ts';
+import { foretold } from '../../src/rqlite/engine.ts';
+import type { Database, PreparedStep, Row, Statement } from '../../src/storage/database.ts';
 import { newGeneration } from '../../src/storage/numbers.ts';
 import { migrate } from '../../src/storage/schema/migrations.ts';
 import { type Connection, openConnection } from '../../src/storage/sqlite/connection.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
+import { sqlOf } from '../../src/storage/step.ts';
 import { type Ends, temporaryFolder } from './engine.ts';
 
 /** The counts of a database without records. */
@@ -128,11 +131,21 @@ export async function change(database: Database, sql: string): Promise<readonly 
 export const withNumbers = (count: number) => `WITH RECURSIVE numbers (n) AS (
   VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
 
+/** A statement, and the query for the rows that a cluster stores. */
+export type HeardStatement = Statement & { readonly rows?: string | undefined };
+
+/** Returns the statements that the engines make of what a transaction has. */
+export function heardStatement(given: Statement | PreparedStep): HeardStatement {
+  if (!('step' in given)) return given;
+  const { step, parameter } = given;
+  return { sql: sqlOf(step), parameter, rows: foretold(step) };
+}
+
 /** A database that records what it is asked, and can be made to fail. */
 export interface Overheard {
   readonly database: Database;
   readonly reads: Statement[];
-  readonly transactions: { readonly statements: readonly Statement[] }[];
+  readonly transactions: { readonly statements: readonly HeardStatement[] }[];
   beforeTransaction: () => Promise<void>;
 }
 
@@ -149,7 +162,7 @@ export function overhear(database: Database): Overheard {
         return database.read(statement);
       },
       async transact(statements) {
-        heard.transactions.push({ statements });
+        heard.transactions.push({ statements: statements.map(heardStatement) });
         await heard.beforeTransaction();
         return database.transact(statements);
       },

@@ -1,5 +1,5 @@
 // The query plans of the statements that a call sends.
-import type { Overheard } from './databases.ts';
+import type { HeardStatement, Overheard } from './databases.ts';
 
 /** A step of a query plan. */
 export interface PlanRow {
@@ -19,7 +19,7 @@ export async function planOf(heard: Overheard, call: () => Promise<unknown>): Pr
   const plans = sent()
     .filter((each) => !before.has(each))
     .flatMap((statement) => {
-      const { sql, rows } = statement;
+      const { sql, rows }: HeardStatement = statement;
       const both = rows === undefined ? [sql] : [sql, `SELECT ${rows}`];
       return both.map((each) =>
         heard.database.read({ ...statement, sql: `EXPLAIN QUERY PLAN ${each}` }),

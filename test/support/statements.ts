@@ -13,6 +13,8 @@ import {
   ERASE_NOTE,
   ERASE_VERSIONS,
   ERASURES,
+  onNote,
+  onRows,
   RESTORE,
 } from '../../src/history/writes.ts';
 import { filterValues } from '../../src/lists/parts.ts';
@@ -26,10 +28,11 @@ import { tags } from '../../src/resources/tags.ts';
 import { KeyClock } from '../../src/retries/feature.ts';
 import { purgeOf } from '../../src/search/purge.ts';
 import { SEARCHABLE } from '../../src/search/steps.ts';
-import { type Database, MAX_PAGE_BYTES, type Statement } from '../../src/storage/database.ts';
+import { type Database, MAX_PAGE_BYTES } from '../../src/storage/database.ts';
 import { createWriter, NO_MEMORY } from '../../src/storage/writer.ts';
 import { createNoteTags } from '../../src/tags/note-tags.ts';
 import { EMPTY_CALL } from './bare-server.ts';
+import type { HeardStatement } from './databases.ts';
 import type { Ends } from './engine.ts';
 import { MEMORY } from './engines.ts';
 import { openIndexed } from './search-index.ts';
@@ -38,7 +41,7 @@ import { listsOf, tableOf } from './tables.ts';
 /** A statement, and the call that sends it. */
 export interface NamedStatement {
   readonly name: string;
-  readonly statement: Statement;
+  readonly statement: HeardStatement;
 }
 
 const ORDERS = ['id', '-id', 'updated', '-updated'];
@@ -95,7 +98,7 @@ export async function collectStatements(test: Ends): Promise<NamedStatement[]> {
   for (const { state, kind } of SEARCHABLE.map(purgeOf)) {
     await hear('search index: state', () => database.read(state));
     await hear('search index: merge', () =>
-      createWriter(database)(kind, 0, { rows: [], extra: [[-1]] }),
+      createWriter(database)(kind, { rows: [[-1]], claims: [[0]] }),
     );
   }
   for (const resource of RESOURCES) await hearLists(resource, database, hear);
@@ -162,14 +165,14 @@ async function hearHistory(database: Database, hear: Hear): Promise<void> {
   }
   const write = createWriter(database);
   for (const [name, kind] of Object.entries({ ERASE_NOTE, ERASE_VERSIONS, RESTORE, ERASE }))
-    await hear(`history: ${name}`, () => write(kind, 0, { rows: [[1, null]] }));
+    await hear(`history: ${name}`, () => write(kind, onNote(1)));
   for (const [name, kind] of Object.entries(ERASURES)) {
     await hear(`history: find ${name}`, () => database.read({ sql: kind.find, parameter: '[]' }));
-    await hear(`history: erase ${name}`, () => write(kind, 0, { rows: [[1, 1]] }));
+    await hear(`history: erase ${name}`, () => write(kind, onRows([1])));
   }
   await hear('history: latest versions', () => database.read({ sql: LATEST, parameter: '[1]' }));
   await hear('history: days', () => keepFor(7, database));
-  await hear('history: empty the trash', () => write(EMPTY_TRASH, 0, { rows: [[0]] }));
+  await hear('history: empty the trash', () => write(EMPTY_TRASH, onRows([0])));
   await hear('history: what is left to erase', () => database.read({ sql: IS_LEFT }));
 }
 

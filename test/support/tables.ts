@@ -4,15 +4,15 @@ import { Pages } from '../../src/lists/pages.ts';
 import { partsOf } from '../../src/lists/parts.ts';
 import type { PageRequest } from '../../src/lists/request.ts';
 import { namesInLists } from '../../src/names/in-lists.ts';
-import { namesOfNotes } from '../../src/names/named-notes.ts';
+import { askedFor, namesOfNotes } from '../../src/names/named-notes.ts';
 import type { Condition } from '../../src/records/condition.ts';
-import type { Given, GivenParts, RecordInput } from '../../src/records/creation.ts';
+import { type AskedParts, NOTHING } from '../../src/records/parts.ts';
 import { Table } from '../../src/records/table.ts';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Field, FieldValue, Resource } from '../../src/resources/resource.ts';
 import { tags } from '../../src/resources/tags.ts';
-import { keyGiven, requestKeys } from '../../src/retries/feature.ts';
+import { askedBy, requestKeys } from '../../src/retries/feature.ts';
 import { searchInLists } from '../../src/search/in-lists.ts';
 import type { SearchIndex } from '../../src/search/search-index.ts';
 import type { Database } from '../../src/storage/database.ts';
@@ -23,7 +23,7 @@ import {
   type Values,
   type Write,
 } from '../../src/storage/writer.ts';
-import { type RowTag, tagsGiven } from '../../src/tags/bodies.ts';
+import { askedTags, type RowTag } from '../../src/tags/bodies.ts';
 import { inLists } from '../../src/tags/in-lists.ts';
 import { tagsOfNotes } from '../../src/tags/tagged-notes.ts';
 import { times } from '../../src/times/feature.ts';
@@ -52,7 +52,7 @@ export interface Once {
   readonly fingerprint: string;
 }
 
-const givenBy = (once?: Once) => once && keyGiven(once.key, once.fingerprint);
+const askedOnce = (once?: Once): AskedParts => (once ? { key: askedBy(once) } : NOTHING);
 
 /** A table that {@link tableOf} returns. */
 export type TestTable = ReturnType<typeof tableOf>;
@@ -68,46 +68,40 @@ export function tableOf(
   write: Write = createWriter(database),
   memory: Memory = NO_MEMORY,
 ) {
-  const optional = [tagsOfNotes(resource) ?? [], namesOfNotes(resource) ?? []];
-  const parts = [requestKeys(resource), optional, times().inWrites?.(resource) ?? []].flat(2);
+  const optional = [...tagsOfNotes(resource), ...namesOfNotes(resource)];
+  const parts = [...requestKeys(resource), ...optional, ...(times().inWrites?.(resource) ?? [])];
   const table = new Table(resource, { database, write, memory, meters: undefined }, parts);
   const pages = new Pages(listsOf(resource), database);
   const complete = (input: Input) => valuesOf(resource, input);
   const partial = (input: Input) => valuesOf(resource, input, () => null);
-  async function create(records: readonly Input[], owner?: number, given?: GivenParts) {
-    const created = await table.create(records.map(complete), owner, given);
+  async function create(records: readonly Input[], owner?: number, asked?: AskedParts) {
+    const created = await table.create(records.map(complete), owner, asked);
     if (!created) return undefined;
-    const { headers: _, isReplay = false, ...outcome } = created;
-    return { ...outcome, isReplay };
+    const { headers: _, isFinal: __, earlier, ...outcome } = created;
+    return { ...outcome, isReplay: earlier !== undefined };
   }
   return {
     create: (records: readonly Input[], owner?: number, once?: Once) =>
-      create(records, owner, once && [givenBy(once)]),
+      create(records, owner, askedOnce(once)),
     createTagged: (
       records: readonly Input[],
       tags: readonly RowTag[],
       owner?: number,
       once?: Once,
-    ) => create(records, owner, [givenBy(once), tagsGiven(tags, 'lines')]),
-    createNamed: (input: Input, name: string) => {
-      const given = namesOfNotes(resource)?.read({} as RecordInput, [{ name }]);
-      return create([input], 0, [undefined, undefined, given]);
-    },
-    createTimed: (records: readonly Input[], values: readonly Values[], owner?: number) => {
-      const given: (Given | undefined)[] = [];
-      given[parts.length - 1] = { values, settle: () => ({}) };
-      return create(records, owner, given);
-    },
+    ) => create(records, owner, { ...askedOnce(once), ...askedTags(tags, 'lines') }),
+    createNamed: (input: Input, name: string) => create([input], 0, { name: askedFor(name) }),
+    createTimed: (records: readonly Input[], values: readonly Values[], owner?: number) =>
+      create(records, owner, { times: { ofRecords: values } }),
     read: (id: number, owner?: number) => table.read(id, owner),
     replace: (id: number, input: Input, owner?: number, condition?: Condition) =>
       table.change(id, complete(input), owner, condition),
     /** What is missing in `input` stays as it is. */
     change: (id: number, input: Input, owner?: number, condition?: Condition) =>
       table.change(id, partial(input), owner, condition),
-    createFor: (recipient: Parameters<Write>[3], input: Input) =>
-      table.create([complete(input)], 0, [], recipient),
-    changeFor: (recipient: Parameters<Write>[3], id: number, input: Input) =>
-      table.change(id, partial(input), 0, null, [], recipient),
+    createFor: (recipient: Parameters<Write>[2], input: Input) =>
+      table.create([complete(input)], 0, NOTHING, recipient),
+    changeFor: (recipient: Parameters<Write>[2], id: number, input: Input) =>
+      table.change(id, partial(input), 0, null, NOTHING, recipient),
     changeTagged: (
       id: number,
       input: Input,
@@ -115,8 +109,8 @@ export function tableOf(
       owner?: number,
       condition?: Condition,
     ) => {
-      const given = [undefined, tagsGiven(tags, 'lines')];
-      return table.change(id, partial(input), owner, condition, given);
+      const asked = askedTags(tags, 'lines');
+      return table.change(id, partial(input), owner, condition, asked);
     },
     remove: (id: number, owner?: number, condition?: Condition) =>
       table.remove(id, owner, condition),

@@ -1,8 +1,9 @@
 // The embedded engine: SQLite in a file. One connection writes; others read at the same time.
 import { closeSync, lstatSync, openSync, readlinkSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Database, Row, Statement } from '../database.ts';
+import type { Database, PreparedStep, Row, Statement } from '../database.ts';
 import { storedSchema } from '../schema/migrations.ts';
+import { sqlOf } from '../step.ts';
 import {
   BUSY_PRAGMA,
   type Connection,
@@ -107,6 +108,10 @@ async function prepareWriter(writer: Connection): Promise<void> {
   if (version === 0) await writer.execute(`PRAGMA application_id = ${APPLICATION_ID}`);
 }
 
+function statementOf(given: Statement | PreparedStep): Statement {
+  return 'step' in given ? { sql: sqlOf(given.step), parameter: given.parameter } : given;
+}
+
 function databaseOf(writer: Connection, readers: readonly Connection[]): LocalDatabase {
   let revision = 0;
   const all = [...readers, writer];
@@ -124,7 +129,7 @@ function databaseOf(writer: Connection, readers: readonly Connection[]): LocalDa
     transact(statements) {
       return writer.exclusively(async () => {
         try {
-          return await writer.transact(statements);
+          return await writer.transact(statements.map(statementOf));
         } finally {
           revision += 1;
         }

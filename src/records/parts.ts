@@ -1,0 +1,171 @@
+// What features add to writes of records: the key of a request, times, tags, a name. Each part can
+// refuse a request. That leaves the others that share its steps alone.
+import type { Input } from '../contract/endpoint.ts';
+import type { Ids } from '../http/paths.ts';
+import type { Problem } from '../http/problem.ts';
+import type { WrittenIds } from '../http/reply.ts';
+import type { Members } from '../resources/resource.ts';
+import type { Row } from '../storage/database.ts';
+import { namedRows } from '../storage/parameter.ts';
+import type { Columns } from '../storage/step.ts';
+import { type Claim, type RowSet, sizeOf, type Values, type WriteKind } from '../storage/writer.ts';
+import type { Change, Stored } from './writes.ts';
+
+/** A request for records, whose body may be one or several. */
+export type RecordInput = Input<Ids, unknown>;
+
+/** What a part decides, and adds to the answer. */
+export interface Verdict {
+  readonly headers?: readonly string[];
+  readonly createdIds?: WrittenIds;
+  /** Whether it counts whatever other parts decide. */
+  readonly isFinal?: boolean;
+  /** The first record that an earlier request with the same key has created. */
+  readonly earlier?: { readonly id: number; readonly tag: string };
+  /** Why nothing was written. */
+  readonly refusal?: Problem;
+}
+
+/** What a request asks of a part. */
+export interface Asked {
+  readonly claims?: readonly Claim[];
+  /** The values of the columns that the part adds to the request. */
+  readonly ofRequest?: Values;
+  /** Those that it adds to each record. */
+  readonly ofRecords?: readonly Values[];
+  /** The rows of the lists of the part, by name; each begins with the place of its record. */
+  readonly lists?: Readonly<Record<string, readonly Values[]>>;
+  /** How many lines of a bulk request it counts as. */
+  readonly lines?: number;
+  /** Returns the verdict, given what the part reports of the request, if anything. */
+  readonly settle?: (report: Row | undefined) => Verdict;
+}
+
+/** What a request asks of parts, by their names. */
+export type AskedParts = Readonly<Record<string, Asked>>;
+
+/** Asks nothing of any part. */
+export const NOTHING: AskedParts = {};
+
+/** A part of the writes of a resource. */
+export interface WritePart {
+  readonly name: string;
+  /** The header or the members of bodies that ask for it. */
+  readonly askedBy?: readonly string[];
+  /**
+   * Returns what a request asks of this part, and perhaps of others. Throws a Problem for what is
+   * wrong; `newAt` is the path of the collection of new records.
+   */
+  readonly read?: (
+    input: RecordInput,
+    bodies: readonly Members[],
+    newAt?: string,
+  ) => AskedParts | undefined;
+  /** The columns that it adds to the lists of requests and of records. */
+  readonly ofRequest?: readonly string[];
+  readonly ofRecords?: readonly string[];
+  /** The columns of its own lists, by name. They follow `_request` and `_record`. */
+  readonly lists?: Readonly<Record<string, readonly string[]>>;
+  /** Its named queries. They can use all lists but `sent`, and `accepted`. */
+  readonly queries?: string;
+  /** The SQL condition under which a request is accepted. None of its steps may change that. */
+  readonly accepts?: string;
+  /** What it tells of some requests beforehand: columns, among them `request`, and their FROM. */
+  readonly report?: { readonly columns: Columns; readonly from: string };
+  /** The SQL of the times of a new record, if not that of the write. */
+  readonly times?: { readonly created_at: string; readonly updated_at: string };
+  /** What it writes before all others, after the records, and last, by name. */
+  readonly first?: Columns;
+  readonly after?: Columns;
+  /** Here, what is accepted may change. */
+  readonly last?: Columns;
+  /** The changes that ask for it. */
+  readonly change?: WriteKind<Change, (Stored & Verdict) | undefined>;
+}
+
+/** Returns what a request asks of parts; see {@link WritePart.read}. */
+export function readAsked(parts: readonly WritePart[], input: RecordInput, newAt?: string) {
+  const { body, call } = input;
+  const bodies = (call.format === 'lines' ? body : [body]) as readonly Members[];
+  let all = NOTHING;
+  for (const part of parts) {
+    const asked = isAsked(part, input, bodies) ? part.read?.(input, bodies, newAt) : undefined;
+    if (asked) all = { ...all, ...asked };
+  }
+  return all;
+}
+
+function isAsked(
+  { askedBy = [] }: WritePart,
+  { headers }: RecordInput,
+  bodies: readonly Members[],
+): boolean {
+  for (const name of askedBy) {
+    if (name in headers) return true;
+    for (const body of bodies) if (name in body) return true;
+  }
+  return false;
+}
+
+/** Returns what a write claims for parts, and the size of their lists. */
+export function demandsOf(asked: AskedParts): Pick<RowSet, 'claims' | 'moreSize'> {
+  const all = Object.values(asked);
+  const lists = all.flatMap((each) => Object.values(each.lists ?? {}));
+  return {
+    claims: all.flatMap(({ claims = [] }) => claims),
+    moreSize: lists.reduce((sum, rows) => sum + sizeOf(rows), 0),
+  };
+}
+
+/** Returns the lists of parts, with the place of each write. */
+export function listsOf(parts: readonly WritePart[], writes: readonly { asked: AskedParts }[]) {
+  const lists = parts.flatMap(({ name, lists = {} }) =>
+    Object.keys(lists).map((list) => {
+      const rows = writes.flatMap(({ asked }, request) =>
+        (asked[name]?.lists?.[list] ?? []).map((row) => [request, ...row]),
+      );
+      return [list, rows] as const;
+    }),
+  );
+  return Object.fromEntries(lists);
+}
+
+/** Returns the named queries of parts: their lists, and their own. */
+export function queriesOf(parts: readonly WritePart[]): string[] {
+  return parts.flatMap(({ lists = {}, queries = [] }) => [
+    ...Object.entries(lists).map(([name, own]) => namedRows(name, ['_request', '_record', ...own])),
+    ...[queries].flat(),
+  ]);
+}
+
+/** Returns the SQL of the reports of parts, by their names. */
+export function reportsOf(parts: readonly WritePart[]): Columns {
+  const reports = parts.flatMap(({ name, report }) => {
+    if (!report) return [];
+    const members = Object.entries(report.columns).map(([column, sql]) => `'${column}', ${sql}`);
+    const rows = `json_group_array(json_object(${members.join(', ')}))`;
+    // As a string, which json_object does not embed as JSON.
+    return [[name, `(SELECT ${rows} ${report.from}) || ''`]];
+  });
+  return Object.fromEntries(reports);
+}
+
+/** Returns what combines the verdicts of parts on a write at a place, given their reports. */
+export function judgeBy(reports: Row) {
+  const byPart = new Map<string, Map<unknown, Row>>();
+  const reportsBy = (name: string) => {
+    const known = byPart.get(name);
+    if (known) return known;
+    const rows: readonly Row[] = JSON.parse(String(reports[name] ?? '[]'));
+    const byRequest = new Map(rows.map((row) => [row.request, row]));
+    byPart.set(name, byRequest);
+    return byRequest;
+  };
+  return ({ asked }: { readonly asked: AskedParts }, request: number): Verdict => {
+    const verdicts = Object.entries(asked).map(
+      ([name, { settle }]) => settle?.(reportsBy(name).get(request)) ?? {},
+    );
+    const final = verdicts.find(({ isFinal }) => isFinal);
+    return final ?? Object.assign({}, ...verdicts);
+  };
+}
