@@ -58,7 +58,7 @@ const NAME: WritePart = {
   after: {
     nameNote: `
       INSERT OR REPLACE INTO ${table} (note_id, name, claim)
-      SELECT _last_id + _first + 1, _name, _claim FROM accepted CROSS JOIN created
+      SELECT (SELECT _last_id FROM created) + _first + 1, _name, _claim FROM accepted
       WHERE _name IS NOT NULL`,
   },
 };

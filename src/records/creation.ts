@@ -18,6 +18,10 @@ import {
 import { ownerExistsSql, recordText } from './text.ts';
 import { insertion, insertSql, newRecords } from './writes.ts';
 
+/** The SQL that follows a list in FROM, and then that of the id of the record of a row. */
+export const CREATED = 'CROSS JOIN accepted ON accepted._position = _request';
+export const CREATED_ID = '(SELECT _last_id FROM created) + _first + _record + 1';
+
 /** A write that creates records. Its rows are the values of their fields. */
 export interface Creation extends RowSet {
   readonly owner: number;
@@ -106,7 +110,7 @@ function listsWith(parts: readonly WritePart[], writes: readonly Creation[]): Li
         ({ name, ofRecords = [] }) =>
           write.asked[name]?.ofRecords?.[index] ?? ofRecords.map(() => null),
       );
-      return [...row, request, ...added];
+      return [...row, request, index, ...added];
     }),
   );
   return { requests, sent, ...listsOf(parts, writes) };
@@ -153,28 +157,24 @@ function namedWith(resource: Resource, parts: readonly WritePart[]): string {
   const ofRecords = parts.flatMap((part) => part.ofRecords ?? []);
   const conditions = parts.flatMap(({ accepts }) => accepts ?? []);
   if (resource.owner) conditions.push(ownerExistsSql(resource, '_owner'));
-  const columns = ['_owner', ...fields, ...ofRecords].join(', ');
+  const columns = ['sent._owner', ...fields, ...ofRecords].join(', ');
   const acceptedRecords = conditions[0]
-    ? `SELECT row_number() OVER (ORDER BY _position) - 1 AS _position, ${columns}
-      FROM sent WHERE _request IN (SELECT _position FROM accepted)`
+    ? `SELECT _first + _record AS _position, ${columns} FROM sent ${CREATED}`
     : 'SELECT * FROM sent';
   return [
     namedRows('requests', ['_owner', '_count', ...ofRequest]),
-    namedRows('sent', ['_owner', ...fields, '_request', ...ofRecords]),
+    namedRows('sent', ['_owner', ...fields, '_request', '_record', ...ofRecords]),
     ...queriesOf(parts),
     // The requests that are carried out, and how many records come before those of each.
     `accepted AS MATERIALIZED (
       SELECT *, sum(_count) OVER (ORDER BY _position) - _count AS _first FROM requests
       WHERE ${conditions.join(' AND ') || 'TRUE'})`,
+    // Each at its place among all that are created.
     `accepted_records AS (${acceptedRecords})`,
     // The last id before the records, once they are there.
     `created AS (SELECT ${lastIdSql(resource.table)} - sum(_count) AS _last_id FROM accepted)`,
   ].join(',\n    ');
 }
-
-/** The SQL that follows a list in FROM, and then that of the id of the record of a row. */
-export const CREATED = 'JOIN accepted ON accepted._position = _request CROSS JOIN created';
-export const CREATED_ID = '_last_id + _first + _record + 1';
 
 /** Returns the outcomes of creations with parts, given what was reported before. */
 function outcomesWith(resource: Resource, writes: readonly Creation[], before: Row) {

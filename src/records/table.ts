@@ -87,17 +87,9 @@ export class Table {
     asked: AskedParts = NOTHING,
     recipient?: Parameters<Write>[2],
   ): Promise<(Stored & Verdict) | undefined> {
-    const rows = [[owner, id, condition, ...values]];
     const { claims = [], ...demands } = demandsOf(asked);
-    const change = {
-      rows,
-      id,
-      owner,
-      values,
-      asked,
-      ...demands,
-      claims: [[id] as const, ...claims],
-    };
+    const own = { rows: [values], id, owner, condition, asked };
+    const change = { ...own, ...demands, claims: [[id] as const, ...claims] };
     const { patch, replacement } = this.#kinds;
     const plain = values.includes(null) ? patch : replacement;
     return this.#write(this.#changeWith(asked) ?? plain, change, recipient);
@@ -110,8 +102,8 @@ export class Table {
 
   /** Deletes a record and all it owns; false if none satisfies the condition. */
   remove(id: number, owner = 0, condition: Condition = null): Promise<boolean> {
-    const rows = [[owner, id, condition]];
-    const change = { rows, id, owner, values: [], asked: NOTHING, claims: [[id] as const] };
+    const own = { rows: [], id, owner, condition, asked: NOTHING };
+    const change = { ...own, claims: [[id] as const] };
     return this.#write(this.#kinds.removal, change);
   }
 }

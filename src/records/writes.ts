@@ -3,10 +3,10 @@
 import { type Resource, rowColumnsOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { CHANGE_COLUMNS, LAST_NUMBER, lastIdSql, tagSql } from '../storage/numbers.ts';
-import { NOW, namedRows, SET_TIMES } from '../storage/parameter.ts';
+import { type Lists, NOW, namedRows, SET_TIMES } from '../storage/parameter.ts';
 import type { Columns, Step } from '../storage/step.ts';
 import type { RowSet, Values, WriteKind } from '../storage/writer.ts';
-import { satisfiesSql } from './condition.ts';
+import { type Condition, satisfiesSql } from './condition.ts';
 import type { AskedParts } from './parts.ts';
 import { ASSUMED_WITH_OWNED, bytesSql, bytesWithOwnedSql } from './rewritten.ts';
 import { ifReachable, ownerExistsSql, recordSql, recordText } from './text.ts';
@@ -17,17 +17,26 @@ export interface Stored {
   readonly tag: string;
 }
 
-/** A write on a record. Its row is [owner, id, condition, ...values]. */
+/** A change or a deletion of a record. Its row has the values of the fields; null keeps one. */
 export interface Change extends RowSet {
   readonly id: number;
   readonly owner: number;
-  readonly values: Values;
+  readonly condition: Condition;
   readonly asked: AskedParts;
 }
 
 /** Returns the named query for the rows of changes. */
 export function changedRows({ fields }: Resource): string {
   return namedRows('sent', ['_owner', '_id', '_condition', ...Object.keys(fields)]);
+}
+
+/** Returns the list that it reads. */
+export function sentBy(writes: readonly Change[]): Lists & { readonly sent: readonly Values[] } {
+  const rowOf = ({ owner, id, condition, rows: [values = []] }: Change) => [
+    ...[owner, id, condition],
+    ...values,
+  ];
+  return { sent: writes.map(rowOf) };
 }
 
 /** Returns the step of creations that nothing is added to; rows are [owner, ...values]. */
@@ -50,9 +59,10 @@ export function recordKinds(resource: Resource) {
     const steps = { update: updating(resource, isPatch) };
     return {
       steps: () => steps,
+      lists: sentBy,
       outcomes(writes, { update = [] }) {
         const byId = new Map(update.map((row) => [row.id, row]));
-        return writes.map(({ id, owner, values }) => {
+        return writes.map(({ id, owner, rows: [values = []] }) => {
           const found = byId.get(id);
           if (!found) return undefined;
           const text = String(found.text ?? recordText(resource, id, owner, values));
@@ -67,6 +77,7 @@ export function recordKinds(resource: Resource) {
   const removing = { remove: deletion(resource), setTimes: SET_TIMES };
   const removal: WriteKind<Change, boolean> = {
     steps: () => removing,
+    lists: sentBy,
     outcomes(writes, { remove = [] }) {
       const ids = new Set(remove.map((row) => row.id));
       return writes.map(({ id }) => ids.has(id));
@@ -146,13 +157,13 @@ function deletion(resource: Resource) {
 }
 
 /** Returns the SQL that tests whether the current row names this record and admits its tag. */
-export function isTarget(resource: Resource): string {
+export function isTarget(resource: Resource, sent = 'sent'): string {
   const { table, owner } = resource;
   const isOwner = owner
-    ? ` AND ${table}.${owner.column} = sent._owner${ifReachable(resource)}`
+    ? ` AND ${table}.${owner.column} = ${sent}._owner${ifReachable(resource)}`
     : '';
-  const isAdmitted = satisfiesSql('sent._condition', tagSql(`${table}.number`));
-  return `${table}.id = sent._id${isOwner} AND ${isAdmitted}`;
+  const isAdmitted = satisfiesSql(`${sent}._condition`, tagSql(`${table}.number`));
+  return `${table}.id = ${sent}._id${isOwner} AND ${isAdmitted}`;
 }
 
 /** Makes a write return columns; `records` is the query of the records as they will be. */

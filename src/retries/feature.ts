@@ -58,7 +58,7 @@ export function requestKeys({ table }: Resource): WritePart[] {
       remember: `
         INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
         SELECT _key, _fingerprint, ${table}.id, ${tagSql(`${table}.number`)}, ${NOW}
-        FROM accepted CROSS JOIN created CROSS JOIN ${table} ON ${table}.id = _last_id + _first + 1
+        FROM accepted CROSS JOIN ${table} ON ${table}.id = (SELECT _last_id FROM created) + _first + 1
         WHERE _key IS NOT NULL`,
     },
   };

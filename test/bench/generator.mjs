@@ -13,11 +13,13 @@ const TITLE = 'A title of usual length';
 const TEXT = 'A body that is somewhat longer, as the bodies of notes tend to be.';
 const random = (most) => 1 + Math.floor(Math.random() * most);
 const get = (path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
-const write = (method, path, record) => {
+const write = (method, path, record, more = '') => {
   const body = JSON.stringify(record);
-  const headers = `content-type: application/json\r\ncontent-length: ${body.length}`;
+  const headers = `${more}content-type: application/json\r\ncontent-length: ${body.length}`;
   return `${method} ${path} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n\r\n${body}`;
 };
+const two = () => [`tag ${random(20)}`, `tag ${20 + random(20)}`];
+const CREATED = { created_at: '2020-01-01T00:00:00Z' };
 
 /** The kinds of work, as in work.lua: each returns the next request. */
 const WORKS = {
@@ -28,6 +30,20 @@ const WORKS = {
     const body = `${TEXT} ${random(1e9)}`;
     return write('PUT', `/notes/${random(notes)}`, { title: TITLE, body });
   },
+  'post-tags': () => write('POST', '/notes', { title: TITLE, body: TEXT, tags: two() }),
+  'post-key': () => {
+    const key = `idempotency-key: "${random(1e15)}"\r\n`;
+    return write('POST', '/notes', { title: TITLE, body: TEXT }, key);
+  },
+  'post-times': () => write('POST', '/notes', { title: TITLE, body: TEXT, ...CREATED }),
+  'put-name': () => write('PUT', `/named/new-${random(1e15)}`, { title: TITLE, body: TEXT }),
+  'put-tags': () => {
+    const body = `${TEXT} ${random(1e9)}`;
+    return write('PUT', `/notes/${random(notes)}`, { title: TITLE, body, tags: two() });
+  },
+  'append-each': () => write('POST', `/notes/${random(notes)}/append`, { text: 'a line' }),
+  'edit-each': () =>
+    write('POST', `/notes/${random(notes)}/edit`, { old_text: 'A body', new_text: 'A body' }),
   /** An append to note 1, which is made short again once in `notes` requests. */
   append: () =>
     sent % notes === 1
