@@ -165,7 +165,8 @@ export function judgeBy(reports: Row) {
     const verdicts = Object.entries(asked).map(
       ([name, { settle }]) => settle?.(reportsBy(name).get(request)) ?? {},
     );
-    const final = verdicts.find(({ isFinal }) => isFinal);
-    return final ?? Object.assign({}, ...verdicts);
+    const decisive =
+      verdicts.find(({ isFinal }) => isFinal) ?? verdicts.find(({ refusal }) => refusal);
+    return decisive ?? Object.assign({}, ...verdicts);
   };
 }

@@ -73,7 +73,7 @@ function namedWith(parts: readonly WritePart[], accepts: string): string {
       SELECT id AS note_id, _tag AS tag_id FROM tags_by_id
       CROSS JOIN accepted ON accepted._position = _request
       UNION ALL
-      SELECT id, (SELECT min(id) FROM tags WHERE name = _name) FROM tags_by_name
+      SELECT id, (SELECT min(id) FROM tags WHERE name = _tag) FROM tags_by_name
       CROSS JOIN accepted ON accepted._position = _request)`,
   ].join(',\n    ');
 }

@@ -53,15 +53,15 @@ const CREATE_TAGS = insertSql(
 /** Tags that are given by name: new ones are created, in the order in which they first appear. */
 const TAG_NAMES: WritePart = {
   name: 'tagNames',
-  lists: { tags_by_name: ['_name'] },
+  lists: { tags_by_name: ['_tag'] },
   queries: `
     first_names AS (
-      SELECT min(_position) AS _place, _request, _name FROM tags_by_name
+      SELECT min(_position) AS _place, _request, _tag FROM tags_by_name
       WHERE _request IN (SELECT _position FROM accepted)
-        AND NOT EXISTS (SELECT 1 FROM tags WHERE name = _name)
-      GROUP BY _name),
+        AND NOT EXISTS (SELECT 1 FROM tags WHERE name = _tag)
+      GROUP BY _tag),
     new_tags AS (
-      SELECT row_number() OVER (ORDER BY _place) - 1 AS _position, _request, _name AS name
+      SELECT row_number() OVER (ORDER BY _place) - 1 AS _position, _request, _tag AS name
       FROM first_names)`,
   report: {
     columns: { request: '_request', first: 'first', last: 'last' },
@@ -74,7 +74,7 @@ const TAG_NAMES: WritePart = {
     createTags: CREATE_TAGS,
     tagByName: `
       INSERT INTO note_tags (note_id, tag_id)
-      SELECT ${CREATED_ID}, (SELECT min(id) FROM tags WHERE name = _name)
+      SELECT ${CREATED_ID}, (SELECT min(id) FROM tags WHERE name = _tag)
       FROM tags_by_name ${CREATED} ORDER BY tags_by_name._position`,
   },
   last: { setTimes: SET_TIMES.write },

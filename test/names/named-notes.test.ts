@@ -13,7 +13,7 @@ for (const engine of ENGINES)
       const table = tableOf(notes, heard.database);
       const before = heard.transactions.length;
       const created = await Promise.all(
-        ['a', 'b', 'a'].map((name) => table.createNamed({ title: name }, name)),
+        ['a', 'b', 'a'].map((name) => table.createWith([{ title: name }], { name })),
       );
       const refusals = created.map((each) => each?.refusal?.slug);
       assert.deepEqual(refusals, [undefined, undefined, 'precondition-failed']);

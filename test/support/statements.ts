@@ -133,7 +133,9 @@ async function hearRecords(resource: Resource, database: Database, hear: Hear): 
   const once = { key: 'key', fingerprint: 'fingerprint' };
   await hear(`${name}: create`, () => table.create([{}], ownerId));
   await hear(`${name}: create with a key`, () => table.create([{}], ownerId, once));
-  await hear(`${name}: create with times`, () => table.createTimed([{}], [[0, 1]], ownerId));
+  await hear(`${name}: create with times`, () =>
+    table.createWith([{}], { times: [[0, 1]] }, ownerId),
+  );
   await hear(`${name}: read`, () => table.read(1, ownerId));
   await hear(`${name}: replace`, () => table.replace(1, {}, ownerId));
   await hear(`${name}: patch`, () => table.change(1, [null], ownerId));
@@ -148,7 +150,7 @@ function coreOf(database: Database): Core {
 async function hearNames(database: Database, hear: Hear): Promise<void> {
   const table = tableOf(notes, database);
   const find = createFinder(coreOf(database));
-  await hear('notes: create with a name', () => table.createNamed({}, 'a'));
+  await hear('notes: create with a name', () => table.createWith([{}], { name: 'a' }));
   await hear('notes: find by name', () => find('a'));
 }
 
@@ -179,7 +181,8 @@ async function hearHistory(database: Database, hear: Hear): Promise<void> {
 async function hearTags(database: Database, hear: Hear): Promise<void> {
   const table = tableOf(notes, database);
   const noteTags = createNoteTags(database, createWriter(database));
-  await hear('notes: create with tags', () => table.createTagged([{}], [[0, 1]]));
+  await hear('notes: create with tags', () => table.createWith([{}], { tags: [[0, 'new']] }));
+  await hear('notes: create with ids of tags', () => table.createWith([{}], { tags: [[0, 1]] }));
   await hear('notes: change with tags', () => table.changeTagged(1, ['a'], [[0, 'new']]));
   await hear('tags on notes: add', () => noteTags.add([1, 1]));
   await hear('tags on notes: remove', () => noteTags.remove([1, 1]));

@@ -52,6 +52,14 @@ export interface Once {
   readonly fingerprint: string;
 }
 
+/** What a creation can have beside its records. */
+export interface Parts {
+  readonly once?: Once;
+  readonly tags?: readonly RowTag[];
+  readonly name?: string;
+  readonly times?: readonly Values[];
+}
+
 const askedOnce = (once?: Once): AskedParts => (once ? { key: askedBy(once) } : NOTHING);
 
 /** A table that {@link tableOf} returns. */
@@ -83,15 +91,15 @@ export function tableOf(
   return {
     create: (records: readonly Input[], owner?: number, once?: Once) =>
       create(records, owner, askedOnce(once)),
-    createTagged: (
-      records: readonly Input[],
-      tags: readonly RowTag[],
-      owner?: number,
-      once?: Once,
-    ) => create(records, owner, { ...askedOnce(once), ...askedTags(tags, 'lines') }),
-    createNamed: (input: Input, name: string) => create([input], 0, { name: askedFor(name) }),
-    createTimed: (records: readonly Input[], values: readonly Values[], owner?: number) =>
-      create(records, owner, { times: { ofRecords: values } }),
+    createWith: (records: readonly Input[], parts: Parts, owner?: number) => {
+      const { once, tags, name, times } = parts;
+      return create(records, owner, {
+        ...askedOnce(once),
+        ...(tags && askedTags(tags, 'lines')),
+        ...(name !== undefined && { name: askedFor(name) }),
+        ...(times && { times: { ofRecords: times } }),
+      });
+    },
     read: (id: number, owner?: number) => table.read(id, owner),
     replace: (id: number, input: Input, owner?: number, condition?: Condition) =>
       table.change(id, complete(input), owner, condition),

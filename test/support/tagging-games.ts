@@ -1,9 +1,11 @@
-// Random batches of writes on notes, tags and tags on notes, compared with a model.
+// Random batches of writes on notes, tags, tags on notes and comments, with keys, names and times,
+// compared with a model that carries them out one after the other.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { soundnessQueries } from '../../src/commands/check.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import { isOneOf, NEVER } from '../../src/records/condition.ts';
+import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { tags } from '../../src/resources/tags.ts';
 import type { Database } from '../../src/storage/database.ts';
@@ -19,6 +21,7 @@ export function taggingTablesOf(database: Database) {
   return {
     notes: tableOf(notes, database, write),
     tags: tableOf(tags, database, write),
+    comments: tableOf(comments, database, write),
     noteTags: createNoteTags(database, write),
   };
 }
@@ -50,6 +53,17 @@ const anyWrite = fc.oneof(
     arbitrary: fc.record({
       ...kindOf('create'),
       sets: fc.array(given, { minLength: 1, maxLength: 3 }),
+      key: fc.option(id(3)),
+      name: fc.option(fc.constantFrom('n', 'm')),
+      time: fc.option(fc.constantFrom(0, 1_000)),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ...kindOf('comment'),
+      note: id(6),
+      count: id(2),
       key: fc.option(id(3)),
     }),
   },
@@ -84,8 +98,10 @@ class Model {
   /** The notes that have changed since the tags of the batch were read. */
   readonly changed = new Set<number>();
   readonly #answers = new Map<number, { id: number; content: string }>();
+  readonly #names = new Map<string, number>();
   #lastNote = 0;
   #lastTag = 0;
+  #lastComment = 0;
 
   noteTags(): string[] {
     const ordered = [...this.notes].sort(([one], [other]) => one - other);
@@ -152,7 +168,10 @@ class Model {
         this.changed.add(write.note);
         return this.notes.has(write.note);
       case 'removeNote':
+        for (const [name, note] of this.#names) if (note === write.note) this.#names.delete(name);
         return this.notes.delete(write.note);
+      case 'comment':
+        return this.#comment(write);
       case 'createTag':
         return this.#createTag(write.name);
       case 'removeTag':
@@ -168,13 +187,32 @@ class Model {
     return { createdIds: { tag_id: this.#lastTag === first ? first : [first, this.#lastTag] } };
   }
 
-  #create({ sets, key }: Extract<AnyWrite, { kind: 'create' }>): unknown {
-    const content = JSON.stringify(sets);
+  /** Returns the outcome for a key that was used before. */
+  #replayed(key: number | null, content: string): unknown {
     const known = key === null ? undefined : this.#answers.get(key);
     if (known && known.content !== content) return 'reused';
-    if (known) return { id: known.id, isReplay: true };
+    return known && { id: known.id, isReplay: true };
+  }
+
+  #comment({ note, count, key }: Extract<AnyWrite, { kind: 'comment' }>): unknown {
+    const content = `${note} ${count}`;
+    const replayed = this.#replayed(key, content);
+    if (replayed) return replayed;
+    if (!this.notes.has(note)) return undefined;
+    const id = this.#lastComment + 1;
+    this.#lastComment += count;
+    if (key !== null) this.#answers.set(key, { id, content });
+    return { id, isReplay: false };
+  }
+
+  #create({ sets, key, name }: Extract<AnyWrite, { kind: 'create' }>): unknown {
+    const content = JSON.stringify([sets, name]);
+    const replayed = this.#replayed(key, content);
+    if (replayed) return replayed;
     const missing = this.#missing(sets);
     if (missing.length > 0) return missing;
+    if (name !== null && this.#names.has(name)) return 'taken';
+    if (name !== null) this.#names.set(name, this.#lastNote + 1);
     const first = this.#lastNote + 1;
     const last = this.#lastTag;
     for (const set of sets) {
@@ -195,6 +233,7 @@ function rowTagsOf(sets: readonly GivenTags[]): RowTag[] {
 
 /** Returns the outcome of a refusal. */
 function refused({ slug, extras: { errors = [] } }: Problem): unknown {
+  if (slug === 'precondition-failed') return 'taken';
   return slug === 'idempotency-key-reused' ? 'reused' : errors.map(({ pointer }) => pointer);
 }
 
@@ -211,11 +250,15 @@ async function perform(
     case 'untag':
       return noteTags.remove([write.note, write.tag]);
     case 'create': {
-      const { sets } = write;
-      const fingerprint = JSON.stringify(sets);
-      const once = write.key === null ? undefined : { key: `${write.key}`, fingerprint };
+      const { sets, key, name, time } = write;
+      const tags = rowTagsOf(sets);
       const records = sets.map((_, index) => [`${index}`, 'b']);
-      const created = await notes.createTagged(records, rowTagsOf(sets), 0, once);
+      const created = await notes.createWith(records, {
+        ...(key !== null && { once: { key: `${key}`, fingerprint: JSON.stringify([sets, name]) } }),
+        ...(tags.length > 0 && { tags }),
+        ...(name !== null && { name }),
+        ...(time !== null && { times: sets.map(() => [time, time]) }),
+      });
       const { tag, texts, refusal, ...outcome } = created ?? assert.fail();
       if (refusal) return refused(refusal);
       assert.equal(texts.length, sets.length);
@@ -233,6 +276,14 @@ async function perform(
       const record = JSON.parse(text);
       if (title !== null) assert.equal(record.title, title);
       return { id: record.id, ...(createdIds && { createdIds }) };
+    }
+    case 'comment': {
+      const { note, count, key } = write;
+      const records = Array.from({ length: count }, () => ['c']);
+      const once = key === null ? undefined : { key: `${key}`, fingerprint: `${note} ${count}` };
+      const created = await tables.comments.create(records, note, once);
+      if (created?.refusal) return refused(created.refusal);
+      return created && { id: created.id, isReplay: created.isReplay };
     }
     case 'createNote':
       return (await notes.create([['a', 'b']]))?.id;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { Row } from '../../src/storage/database.ts';
 import { overhear, rows } from '../support/databases.ts';
 import type { Engine } from '../support/engines.ts';
 import {
@@ -10,6 +11,15 @@ import {
   taggingGames,
   taggingTablesOf,
 } from '../support/tagging-games.ts';
+
+/** Asserts that no list of the parameter is parsed again for each row of something else. */
+function assertListsReadOnce(plan: readonly Row[], sql: string): void {
+  const loops = plan.filter(({ detail }) => /^(?:SCAN|SEARCH) /.test(String(detail)));
+  for (const loop of loops) {
+    const outermost = loops.find(({ parent }) => parent === loop.parent);
+    if (loop !== outermost) assert.doesNotMatch(String(loop.detail), /json_each/, sql);
+  }
+}
 
 /** Registers the test that plays as many random games on `engine`. */
 export function testTaggingGames(engine: Engine, games: number): void {
@@ -57,6 +67,39 @@ export function testNoteTags(engine: Engine, games = 2): void {
     assert.equal(await noteTags.read([3, 11]), 'no tag');
   });
 
+  test('tags on notes: creations and changes share their steps, and refuse each other nothing', async (t) => {
+    const heard = overhear(await engine.open(t));
+    const { notes, tags } = taggingTablesOf(heard.database);
+    await tags.create([['old']]);
+    const plain = notes.create([['first', 'b']]);
+    const created = await Promise.all([
+      ...Array.from({ length: 10 }, (_, index) =>
+        notes.createWith([[`${index}`, 'b']], {
+          ...{
+            tags: [
+              [0, 'old'],
+              [0, index % 2 ? 'odd' : 'even'],
+            ] as const,
+          },
+          ...{ once: { key: `${index}`, fingerprint: 'f' }, times: [[0, 1]], name: `${index % 9}` },
+        }),
+      ),
+      plain,
+    ]);
+    assert.deepEqual(
+      created.map((each) => [each?.id, each?.createdIds?.tag_id, each?.refusal?.slug]),
+      [
+        ...[
+          [2, 2, undefined],
+          [3, 3, undefined],
+        ],
+        ...[4, 5, 6, 7, 8, 9, 10].map((id) => [id, undefined, undefined]),
+        [11, undefined, 'precondition-failed'],
+        [1, undefined, undefined],
+      ],
+    );
+  });
+
   test('tags on notes: statements find their rows through keys', async (t) => {
     if (!engine.explainsWrites) return;
     const heard = overhear(await engine.open(t));
@@ -66,8 +109,10 @@ export function testNoteTags(engine: Engine, games = 2): void {
     const before = heard.transactions.length;
     await noteTags.add([1, 1]);
     await noteTags.remove([1, 1]);
-    await notes.createTagged([['a', 'b']], [[0, 1]], 0, { key: 'k', fingerprint: 'f' });
-    await notes.createTagged([['a', 'b']], [[0, 'name']], 0, { key: 'l', fingerprint: 'f' });
+    for (const [key, tag] of Object.entries({ k: 1, l: 'name' }))
+      await notes.createWith([['a', 'b']], {
+        ...{ tags: [[0, tag]], once: { key, fingerprint: 'f' }, name: key, times: [[0, 1]] },
+      });
     await notes.changeTagged(2, ['c', null], []);
     await notes.changeTagged(2, [null, null], [[0, 'name']]);
     for (const { statements } of heard.transactions.slice(before)) {
@@ -80,6 +125,7 @@ export function testNoteTags(engine: Engine, games = 2): void {
               /^SCAN (?:notes|tags|note_tags|notes_server_answers)\b/,
               each,
             );
+          assertListsReadOnce(plan, each);
         }
       }
     }
