@@ -42,14 +42,19 @@ export function sentBy(writes: readonly Change[]): Lists & { readonly sent: read
 /** Returns the step of creations that nothing is added to; rows are [owner, ...values]. */
 export function insertion(resource: Resource): Step {
   const { fields, owner } = resource;
-  const records = newRecords(resource, `FROM sent WHERE ${ownerExistsSql(resource, '_owner')}`);
-  return reporting(
-    resource,
-    namedRows('sent', ['_owner', ...Object.keys(fields)]),
-    insertSql(resource, records),
-    records,
-    { id: 'id', tag: tagSql('number'), ...(owner && { owner: owner.column }) },
-  );
+  const columns = ['_owner', ...Object.keys(fields)];
+  // Those without an owner take no id.
+  const from = owner
+    ? `FROM (
+      SELECT row_number() OVER (ORDER BY _position) - 1 AS _position, ${columns.join(', ')}
+      FROM sent WHERE ${ownerExistsSql(resource, '_owner')})`
+    : 'FROM sent';
+  const records = newRecords(resource, from);
+  return reporting(resource, namedRows('sent', columns), insertSql(resource, records), records, {
+    id: 'id',
+    tag: tagSql('number'),
+    ...(owner && { owner: owner.column }),
+  });
 }
 
 /** Returns the kinds of writes that take one step. */
