@@ -1,7 +1,8 @@
 // What has changed since a cursor: a page in JSON, or a stream of server-sent events.
-import { parseWeights } from '../accept.ts';
+
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
 import type { Core, Feature } from '../feature.ts';
+import { parseWeights } from '../http/accept.ts';
 import type { Bases } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import { type Chunk, jsonReply, type Reply } from '../http/reply.ts';

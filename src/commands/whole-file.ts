@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { auxiliaryPaths, isPresent } from '../database-paths.ts';
 import { DatabaseDamaged, DatabaseUnusable } from '../storage/database.ts';
+import { auxiliaryPaths, isPresent } from '../storage/sqlite/paths.ts';
 
 /** A file that is written as a whole. */
 export interface WholeFile {

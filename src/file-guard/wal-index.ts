@@ -2,8 +2,8 @@
 // See https://www.sqlite.org/walformat.html#the_wal_index_file_format.
 import { closeSync, openSync, readSync, statfsSync } from 'node:fs';
 import { endianness } from 'node:os';
-import { companionsOf } from '../database-paths.ts';
 import type { Freshness } from '../storage/database.ts';
+import { companionsOf } from '../storage/sqlite/paths.ts';
 
 /** The first copy of the header: the one that a commit writes last. */
 const HEADER_BYTES = 48;

@@ -2,11 +2,11 @@
 // reads from its features.
 import { stat } from 'node:fs/promises';
 import { endpoint } from '../contract/endpoint.ts';
-import { companionsOf } from '../database-paths.ts';
 import type { Feature, Readings, Series } from '../feature.ts';
 import type { Ending } from '../http/exchange.ts';
 import type { Problem } from '../http/problem.ts';
 import type { BatchMeter } from '../storage/batcher.ts';
+import { companionsOf } from '../storage/sqlite/paths.ts';
 import { readVersion } from '../version.ts';
 import { measureProcess } from './process.ts';
 import {

@@ -26,9 +26,9 @@ const LAYERS = [
   doors,
   ['background'],
   ['feature'],
-  ['contract', 'database-paths', 'list-extension', 'pages', 'schema'],
+  ['contract', 'list-extension', 'pages', 'schema'],
   ['http', 'relations', 'storage'],
-  ['accept', 'bounded-wait', 'resources', 'socket-path', 'suggestion', 'time', 'version'],
+  ['bounded-wait', 'resources', 'suggestion', 'time', 'version'],
 ];
 
 /** The core, which everyone reads who changes the service. */
@@ -86,7 +86,7 @@ function severalWith(pattern: RegExp): string[] {
 }
 
 /** The most that the core may have. Features grow in their folders. */
-const MAX_CORE = { files: 51, lines: 5_450 };
+const MAX_CORE = { files: 55, lines: 5_450 };
 
 /** The line in which the body of a function, a method or a loop begins. */
 const BODY_START = /(?:\)(?:: .+)?|=>) \{$/;
