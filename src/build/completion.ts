@@ -83,8 +83,7 @@ function completeBodies(contract: Contract, resource: Resource): void {
 
   const members = { ...part, ...trash };
   for (const value of objectsIn(contract)) {
-    const isValue = (name: string) =>
-      Object.hasOwn(value, name) && Object(value[name]) !== value[name];
+    const isValue = (name: string) => /^(?:number|string|boolean)$/.test(typeof value[name]);
     if (!['id', ...required].every(isValue)) continue;
     if (!Object.keys(value).every((name) => name in members)) continue;
     for (const [name, { default: byDefault }] of Object.entries(fields)) value[name] ??= byDefault;
@@ -116,10 +115,8 @@ function completeChoices({ components }: Contract, resource: Resource): void {
   // A member that only the lists have, such as `snippet`, stays so.
   for (const { schema } of both) {
     const own = [...schema.items.enum];
-    choose(
-      schema,
-      others.filter((name) => own.includes(name) || !known.includes(name)),
-    );
+    const isHere = (name: string) => own.includes(name) || !known.includes(name);
+    choose(schema, others.filter(isHere));
   }
 
   const names = Object.keys(orders).flatMap((name) => [name, `-${name}`]);
