@@ -13,6 +13,7 @@ import {
   TAKE_WRITE_LOCK,
   WRITER_PRAGMAS,
 } from './connection.ts';
+import { transactionsOn } from './transactions.ts';
 import { refuseReadOnly, unusable } from './unusable.ts';
 
 const MEMORY = ':memory:';
@@ -109,6 +110,7 @@ async function prepareWriter(writer: Connection): Promise<void> {
 
 function databaseOf(writer: Connection, readers: readonly Connection[]): LocalDatabase {
   let revision = 0;
+  const transact = transactionsOn(writer);
   const all = [...readers, writer];
   const [slow = writer, first = writer, ...others] = readers;
 
@@ -124,7 +126,7 @@ function databaseOf(writer: Connection, readers: readonly Connection[]): LocalDa
     transact(statements) {
       return writer.exclusively(async () => {
         try {
-          return await writer.transact(statements);
+          return await transact(statements);
         } finally {
           revision += 1;
         }
