@@ -47,7 +47,8 @@ export async function completeFile(file: URL): Promise<void> {
   if (after === before) return;
   await writeFile(file, after);
   const biome = fileURLToPath(new URL('../node_modules/.bin/biome', file));
-  await promisify(execFile)(biome, ['format', '--write', fileURLToPath(file)]);
+  const args = ['format', '--write', '--vcs-enabled=false', fileURLToPath(file)];
+  await promisify(execFile)(biome, args);
 }
 
 /** Adds to `contract` what follows. Throws if it lacks a schema or a parameter of a resource. */

@@ -188,6 +188,7 @@ export const stats = ({ database: { read } }: Core): Feature => ({
   copy.insert('src/app.ts', '    stats(core),\n', '    changes(core),\n');
   const imported = `import { stats } from './stats/feature.ts';\n`;
   copy.insert('src/app.ts', imported, `import { QueueFull } from`);
+  copy.insert('README.md', '| `stats/` | how many notes there are |\n', '| `docs/`');
 }
 
 function addTool(copy: Copy): void {
