@@ -73,7 +73,7 @@ export interface Computed {
   ) => Promise<readonly string[]>;
 }
 
-/** Returns what a feature adds to the lists of a resource, by names. Sources of filters first. */
+/** Returns what a feature adds to the lists of a resource, by names. */
 export type ListExtension = (resource: Resource) => {
   readonly filters?: Readonly<Record<string, Filter>>;
   readonly orders?: Readonly<Record<string, Order>>;

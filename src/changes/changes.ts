@@ -1,6 +1,6 @@
 // The log of changes, as clients follow it: what has changed after a cursor.
 import { ifReachable, membersSql, ownMembers } from '../records/text.ts';
-import { typeOf } from '../relations.ts';
+import { typeOf } from '../resources/relation.ts';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';

@@ -2,7 +2,7 @@
 // it was read, so several processes may index at once.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BLOCK_BITS } from '../list-extension.ts';
-import { typeOf } from '../relations.ts';
+import { typeOf } from '../resources/relation.ts';
 import type { Resource, SearchTables } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';

@@ -7,8 +7,8 @@ import { codeOf } from './unusable.ts';
 const OVERWRITE = 'PRAGMA user_version = 0';
 
 /**
- * Returns a function that runs statements as one transaction and resolves with the rows of each. Call
- * it inside `exclusively` of the connection.
+ * Returns a function that runs statements as one transaction and resolves with the rows of each.
+ * Call it inside `exclusively` of the connection.
  */
 export function transactionsOn(connection: Connection) {
   let mayBeOpen = false;
