@@ -17,10 +17,12 @@ export class Copy extends ProjectCopy {
   addStep(name: string, sql: string): void {
     const file = 'src/storage/schema/steps.ts';
     const steps = '/** The steps in order;';
-    this.replace(file, steps, `const ${name} = \`${sql}\`;\n\n${steps}`);
+    // A name may be longer than the one that it replaces.
+    const wrapped = sql.replace(/^(?=.{101})(.*) WHERE /gm, '$1\n    WHERE ');
+    this.replace(file, steps, `const ${name} = \`${wrapped}\`;\n\n${steps}`);
     const [list = assert.fail()] =
       /STEPS: readonly string\[\] = \[[^\]]*/.exec(this.read(file)) ?? [];
-    this.replace(file, list, `${list}, ${name}`);
+    this.replace(file, list, `${list.replace(/,\s*$/, '')}, ${name}`);
   }
 
   /** Adds `text` before what the file has exactly once. */
@@ -158,7 +160,7 @@ function declare(copy: Copy, name: string): void {
 /** Returns the statements of the schema that create what has such a name. */
 function statementsOf(copy: Copy, name: RegExp): string {
   const pattern = new RegExp(`^CREATE (TABLE|INDEX|TRIGGER) ${name.source}_?\\w* `);
-  const statements = copy.read('src/storage/schema/records.ts').split('\n\n');
+  const statements = copy.read('src/storage/schema/records.ts').split(/\n\n|\n`,\n/);
   return statements.filter((each) => pattern.test(each)).join('\n\n');
 }
 
@@ -185,7 +187,7 @@ export const stats = ({ database: { read } }: Core): Feature => ({
   })],
 });\n`,
   );
-  copy.insert('src/app.ts', '    stats(core),\n', '    changes(core),\n');
+  copy.insert('src/app.ts', '    stats(core),\n', '    history(core, slow),\n');
   const imported = `import { stats } from './stats/feature.ts';\n`;
   copy.insert('src/app.ts', imported, `import { QueueFull } from`);
   copy.insert('README.md', '| `stats/` | how many notes there are |\n', '| `docs/`');

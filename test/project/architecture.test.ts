@@ -91,8 +91,11 @@ function severalWith(pattern: RegExp): string[] {
   return modules.length > 1 ? modules : [];
 }
 
-/** The most that the core may have. Features grow in their folders. */
-const MAX_CORE = { files: 55, lines: 5_450 };
+/**
+ * The most that the core may have. Features grow in their folders. At least 3 % must be free: the
+ * recipes of the guide to changes are carried out, too.
+ */
+const MAX_CORE = { files: 58, lines: 5_500 };
 
 /** The line in which the body of a function, a method or a loop begins. */
 const BODY_START = /(?:\)(?:: .+)?|=>) \{$/;

@@ -84,6 +84,6 @@ export class ProjectCopy {
     const run = this.run(process.execPath, '--test-reporter=tap', 'run.mjs');
     const printed = await run.catch(({ stdout, stderr }) => stdout || stderr);
     assert.match(printed, /^# pass \d\d/m);
-    return printed.split('\n').filter((line: string) => /^ *not ok|error:/.test(line));
+    return printed.match(/^ *not ok.*|error: (?:\|-\n)?.*/gm) ?? [];
   }
 }
