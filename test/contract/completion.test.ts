@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Contract, complete } from '../../src/build/completion.ts';
+import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
@@ -10,20 +11,20 @@ import { contract } from '../support/contract.ts';
 // biome-ignore lint/suspicious/noExplicitAny: the test states the shape of what it compares.
 type Json = any;
 
-/** Returns the contract with `added` among the members of notes, completed for the resource. */
-function completed(added: Json, resource: Partial<Resource>) {
+/** Returns the contract with `added` among the members of a record, completed for the changes. */
+function completed(added: Json, changes: Partial<Resource>, resource = notes) {
   const copy: Contract & Json = structuredClone(contract);
-  Object.assign(copy.components.schemas.NotePart.properties, added);
-  const changed = { ...notes, ...resource };
+  Object.assign(copy.components.schemas[`${resource.label}Part`].properties, added);
+  const changed = { ...resource, ...changes };
   complete(
     copy,
-    RESOURCES.map((each) => (each === notes ? changed : each)),
+    RESOURCES.map((each) => (each === resource ? changed : each)),
   );
   return { paths: copy.paths, ...copy.components };
 }
 
-const PINNED = { description: 'Whether it is pinned.', type: 'boolean' };
-const WITH_PINNED = { ...notes.fields, pinned: { type: 'boolean', default: false } } as const;
+const STARRED = { description: 'Whether it is starred.', type: 'boolean' };
+const WITH_STARRED = { ...notes.fields, starred: { type: 'boolean', default: false } } as const;
 
 test('completion: the contract is complete', () => {
   const copy: Contract & Json = structuredClone(contract);
@@ -32,14 +33,14 @@ test('completion: the contract is complete', () => {
 });
 
 test('completion: a field with a default is in each body', () => {
-  const { schemas } = completed({ pinned: PINNED }, { fields: WITH_PINNED });
-  assert.deepEqual(schemas.NoteInput.properties.pinned, { ...PINNED, default: false });
+  const { schemas } = completed({ starred: STARRED }, { fields: WITH_STARRED });
+  assert.deepEqual(schemas.NoteInput.properties.starred, { ...STARRED, default: false });
   assert.deepEqual(schemas.NoteInput.required, ['title', 'body']);
   for (const name of ['NotePatch', 'DeletedNotePart'])
-    assert.deepEqual(schemas[name].properties.pinned, PINNED, name);
+    assert.deepEqual(schemas[name].properties.starred, STARRED, name);
   for (const name of ['Note', 'DeletedNote'])
-    assert.ok(schemas[name].required.includes('pinned'), name);
-  assert.ok(!('pinned' in schemas.CommentInput.properties));
+    assert.ok(schemas[name].required.includes('starred'), name);
+  assert.ok(!('starred' in schemas.CommentInput.properties));
 });
 
 test('completion: a field without a default is required', () => {
@@ -50,23 +51,31 @@ test('completion: a field without a default is required', () => {
 });
 
 test('completion: a field can be chosen, also in the trash and in changes', () => {
-  const { parameters } = completed({ pinned: PINNED }, { fields: WITH_PINNED });
+  const { parameters } = completed({ starred: STARRED }, { fields: WITH_STARRED });
   const chosen = (name: string) => parameters[name].schema;
-  assert.deepEqual(chosen('NoteFields').items.enum, ['id', 'title', 'body', 'pinned']);
-  assert.equal(chosen('NoteFields').maxItems, 4);
-  assert.ok(chosen('DeletedNoteFields').items.enum.includes('pinned'));
-  assert.equal(chosen('ChangesFields').items.enum.at(-1), 'pinned');
-  assert.equal(chosen('ChangesFields').items['x-enum-varnames'].at(-1), 'Pinned');
-  assert.ok(!chosen('NoteInclude').items.enum.includes('pinned'));
+  const { items, maxItems } = chosen('NoteFields');
+  assert.equal(items.enum.at(-1), 'starred');
+  assert.equal(items.enum.length, maxItems);
+  assert.ok(chosen('DeletedNoteFields').items.enum.includes('starred'));
+  assert.equal(chosen('ChangesFields').items.enum.at(-1), 'starred');
+  assert.equal(chosen('ChangesFields').items['x-enum-varnames'].at(-1), 'Starred');
+  assert.ok(!chosen('NoteInclude').items.enum.includes('starred'));
 });
 
 test('completion: whole examples have the defaults, and others do not', () => {
-  const { responses, examples } = completed({ pinned: PINNED }, { fields: WITH_PINNED });
-  assert.equal(examples.Note.value.pinned, false);
-  assert.ok(!('pinned' in examples.Tag.value) && !('pinned' in examples.Comment.value));
+  const { responses, examples } = completed({ starred: STARRED }, { fields: WITH_STARRED });
+  assert.equal(examples.Note.value.starred, false);
+  assert.ok(!('starred' in examples.Tag.value) && !('starred' in examples.Comment.value));
   const content = responses.NoteListResponse.content['application/json'].examples;
-  assert.equal(content.search.value.items[0].pinned, false);
-  assert.ok(!('pinned' in content.lean.value.items[0]));
+  assert.equal(content.search.value.items[0].starred, false);
+  assert.ok(!('starred' in content.lean.value.items[0]));
+});
+
+test('completion: an example of a note with the members of a comment is none of a comment', () => {
+  const fields = { ...comments.fields, starred: WITH_STARRED.starred };
+  const { examples } = completed({ starred: STARRED }, { fields }, comments);
+  assert.equal(examples.Comment.value.starred, false);
+  assert.ok(!('starred' in examples.Note.value));
 });
 
 test('completion: the schema of a member is where it is declared, and nowhere else', () => {
@@ -77,15 +86,15 @@ test('completion: the schema of a member is where it is declared, and nowhere el
 });
 
 test('completion: filters are parameters of each list, with text for a boolean', () => {
-  const filters = ['pinned', 'title'];
-  const { parameters, paths } = completed({ pinned: PINNED }, { fields: WITH_PINNED, filters });
-  const { NotePinnedFilter, NoteTitleFilter } = parameters;
-  assert.deepEqual(NotePinnedFilter, {
-    ...{ name: 'pinned', in: 'query', description: 'Only notes with this pinned.' },
+  const filters = ['starred', 'title'];
+  const { parameters, paths } = completed({ starred: STARRED }, { fields: WITH_STARRED, filters });
+  const { NoteStarredFilter, NoteTitleFilter } = parameters;
+  assert.deepEqual(NoteStarredFilter, {
+    ...{ name: 'starred', in: 'query', description: 'Only notes with this starred.' },
     schema: { type: 'string', enum: ['true', 'false'] },
   });
   assert.deepEqual(NoteTitleFilter.schema, { $ref: '#/components/schemas/NoteTitle' });
-  const $ref = '#/components/parameters/NotePinnedFilter';
+  const $ref = '#/components/parameters/NoteStarredFilter';
   const has = (path: string) =>
     paths[path].get.parameters.some((each: Json) => each.$ref === $ref) as boolean;
   for (const path of ['/notes', '/tags/{tag_id}/notes']) assert.ok(has(path), path);
@@ -93,19 +102,19 @@ test('completion: filters are parameters of each list, with text for a boolean',
 });
 
 test('completion: a member that is no field is included on demand, and ignored in requests', () => {
-  const { schemas, parameters } = completed({ comments_count: { type: 'integer' } }, {});
+  const { schemas, parameters } = completed({ words_count: { type: 'integer' } }, {});
   for (const name of ['NoteInput', 'NotePatch'])
-    assert.deepEqual(schemas[name].properties.comments_count, {
+    assert.deepEqual(schemas[name].properties.words_count, {
       $ref: '#/components/schemas/Ignored',
     });
   for (const name of ['NoteInclude', 'NoteListInclude']) {
     const { items, maxItems } = parameters[name].schema;
-    assert.equal(items.enum.at(-1), 'comments_count');
-    assert.equal(items['x-enum-varnames'].at(-1), 'CommentsCount');
+    assert.equal(items.enum.at(-1), 'words_count');
+    assert.equal(items['x-enum-varnames'].at(-1), 'WordsCount');
     assert.equal(maxItems, items.enum.length);
     assert.equal(items.enum.includes('snippet'), name === 'NoteListInclude');
   }
-  assert.ok(!schemas.Note.required.includes('comments_count'));
+  assert.ok(!schemas.Note.required.includes('words_count'));
 });
 
 test('completion: orders can be reversed', () => {
@@ -114,5 +123,5 @@ test('completion: orders can be reversed', () => {
 });
 
 test('completion: a field without a schema is refused', () => {
-  assert.throws(() => completed({}, { fields: WITH_PINNED }), /the contract lacks pinned/);
+  assert.throws(() => completed({}, { fields: WITH_STARRED }), /the contract lacks starred/);
 });
