@@ -85,7 +85,7 @@ function completeBodies(contract: Contract, resource: Resource): void {
   const members = { ...part, ...trash };
   for (const value of objectsIn(contract)) {
     const isValue = (name: string) => /^(?:number|string|boolean)$/.test(typeof value[name]);
-    if (!['id', ...required].every(isValue)) continue;
+    if (typeof value.id !== 'number' || !required.every(isValue)) continue;
     if (!Object.keys(value).every((name) => name in members)) continue;
     for (const [name, { default: byDefault }] of Object.entries(fields)) value[name] ??= byDefault;
   }
