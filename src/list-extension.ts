@@ -46,7 +46,6 @@ export interface Filter {
   };
 }
 
-/** An order, by a key or a score. */
 export interface Order {
   /** The column at whose values pages begin. */
   readonly key?: BlockKey;

@@ -17,10 +17,8 @@ export const LOWEST = String(-(2n ** 63n));
 /** What is wrong with a database in which an import is unfinished. */
 export const UNFINISHED_IMPORT = 'it holds an unfinished import: run the import again';
 
-/** A number for each table. */
 export type NumbersByTable = Readonly<Record<string, number>>;
 
-/** The values of rows. */
 export type Rows = readonly (readonly unknown[])[];
 
 /** Neighbouring rows of a relation. */

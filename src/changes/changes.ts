@@ -13,7 +13,6 @@ export interface Cursor {
   readonly number: number;
 }
 
-/** What to read from the log. */
 export interface ChangesRequest {
   readonly after: Cursor;
   readonly limit: number;
@@ -29,7 +28,6 @@ export interface Changes {
   readonly hasMore: boolean;
 }
 
-/** How many changes the log keeps. */
 export const KEPT_CHANGES = 1_000_000;
 
 /** How many bytes of records a read returns at most, unless a single record exceeds them. */

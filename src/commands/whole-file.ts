@@ -6,7 +6,6 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseDamaged, DatabaseUnusable } from '../storage/database.ts';
 import { auxiliaryPaths, isPresent } from '../storage/sqlite/paths.ts';
 
-/** A file that is written as a whole. */
 export interface WholeFile {
   /** The database that is copied; a new file gets its owner and mode, if that is permitted. */
   readonly source?: string | undefined;

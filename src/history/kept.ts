@@ -33,7 +33,6 @@ export const TRASH = {
   ],
 };
 
-/** A list of what is kept. */
 export type KeptList = typeof TRASH;
 
 const ARE_LISTED = `id IN (

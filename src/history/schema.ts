@@ -30,7 +30,6 @@ const CHANGE = { number: 'id', created_at: 'time', updated_at: 'time' } as const
 /** The SQL of the first position in the trash that is not erased. It begins a block. */
 export const FIRST_POSITION = '(SELECT first_position FROM notes_server_history)';
 
-/** The notes in the trash. */
 export const deletedNotes: KeptTable = {
   label: 'Deleted note',
   table: 'deleted_notes',

@@ -4,7 +4,6 @@ import { type KeptTable, keysOf, ownersOf, type Relation, typeOf } from '../reso
 import type { Resource } from '../resources/resource.ts';
 import { RELATIONS } from '../storage/schema/steps.ts';
 
-/** Returns the SQL condition that there is such a row. */
 const exists = (table: string, condition: string) =>
   `EXISTS (SELECT 1 FROM ${table} AS each WHERE ${condition})`;
 

@@ -1,7 +1,6 @@
 // The part of the search in the schema.
 import type { SchemaPart } from '../resources/relation.ts';
 
-/** The search index of notes. */
 export const searchIndex: SchemaPart = {
   sql: `
 -- The search index. The service splits the texts into words.

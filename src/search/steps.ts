@@ -11,12 +11,10 @@ import { namedRows } from '../storage/parameter.ts';
 import type { RowSet, Values, WriteKind } from '../storage/writer.ts';
 import { indexedText } from './words.ts';
 
-/** A resource whose records can be searched. */
 export interface Searchable extends Resource {
   readonly search: SearchTables;
 }
 
-/** All of these. */
 export const SEARCHABLE: readonly Searchable[] = RESOURCES.filter(
   (each): each is Searchable => each.search !== undefined,
 );
@@ -54,7 +52,6 @@ interface Step extends RowSet {
   readonly backlog: number;
 }
 
-/** The next step. */
 export interface PreparedStep {
   /** The number of the last change that there is. */
   readonly last: number;

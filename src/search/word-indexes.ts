@@ -9,7 +9,6 @@ import { type OnShare, WordComparison, wordsOf } from './word-comparison.ts';
 /** A temporary table: the records whose changes are not indexed yet. */
 const CHANGED = 'temp.changed_records';
 
-/** The search indexes of all resources. */
 export const WORD_INDEXES = SEARCHABLE.map((resource) => {
   const { table, position } = resource.search;
   return {

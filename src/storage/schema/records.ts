@@ -3,7 +3,6 @@
 import type { SchemaPart } from '../../resources/relation.ts';
 import { RESOURCES } from '../../resources/resources.ts';
 
-/** The tables of the resources. */
 export const records: SchemaPart = {
   relations: RESOURCES,
   sql: `
