@@ -7,7 +7,7 @@ import { demonstrations } from './concurrency/feature.ts';
 import { docs } from './docs/feature.ts';
 import { edits } from './edits/feature.ts';
 import { exported } from './export/feature.ts';
-import type { Core, Feature, Places } from './feature.ts';
+import type { Core, EarlyFeature, Feature, Places } from './feature.ts';
 import { type Guarded, guards, type SharedGuards } from './guards/feature.ts';
 import type { KeyEntry } from './guards/key-file.ts';
 import { health } from './health/feature.ts';
@@ -36,7 +36,7 @@ import {
   DatabaseUnavailable,
   DatabaseUncertain,
 } from './storage/database.ts';
-import { type CommitObserver, createWriter, NO_MEMORY } from './storage/writer.ts';
+import { createWriter, NO_MEMORY } from './storage/writer.ts';
 import { tags } from './tags/feature.ts';
 import { texts } from './text/feature.ts';
 import { times } from './times/feature.ts';
@@ -57,27 +57,28 @@ export type App = Awaited<ReturnType<typeof startApp>>;
 export async function startApp(options: Options, log: Log, siblings: Siblings = {}) {
   const access = { loopback: isLocal(options), hasBaseUrl: options.baseUrl !== undefined };
   const guarded = await guards({ ...options, ...access }, siblings);
-  const features: Feature[] = [
-    // Before the database, so that a broken installation creates none.
-    await docs(guarded.requiresKey),
-    guarded,
-    requestLog(log, guarded.nameOf),
-  ];
-  const open = () =>
-    openStorage('serve', options, (text, fields) => log.write('warn', text, { ...fields }));
-  const needsLease = options.db.kind !== 'cluster';
-  const database = await (siblings.openDatabase?.(open, needsLease) ?? open());
-  await keepFor(options.historyDays, database);
+  // Before the database, so that a broken installation creates none.
+  const documentation = await docs(guarded.requiresKey);
+  const database = await openDatabase(options, log, siblings);
   let isStopping = false;
-  features.push(
+  const early: EarlyFeature[] = [
+    guarded,
+    documentation,
+    requestLog(log, guarded.nameOf),
     memory(database.freshness, (options.cacheSizeMib * 1_048_576) / options.processes),
-    options.noMetrics ? {} : metrics(features, options, guarded.keyLabels, siblings.shareMetrics),
+    options.noMetrics ? {} : metrics(options.db, guarded.keyLabels, siblings.shareMetrics),
+    // A key is around all other parts of a write: a replay wins.
+    retries(),
+    search(database),
+    changes(database),
+    health(database, () => isStopping),
     demonstrations(options.maxThreads),
     exported({ ...siblings, options, database }),
     options.noMcp ? {} : assistants(),
-  );
-  const takeWork = siblings.places?.take;
-  addFeatures(features, { database, isStopping: () => isStopping, takeWork });
+  ];
+  const core = coreOf(early, { database, takeWork: siblings.places?.take });
+  const features = withCore(core, early);
+  for (const { start } of early) start?.(core);
   const serving = serve(features, options, guarded);
 
   /** Finishes requests in flight (within a time limit), then closes connections and database. */
@@ -88,7 +89,7 @@ export async function startApp(options: Options, log: Log, siblings: Siblings = 
     database.stopSoon?.();
     await (await serving.catch(() => undefined))?.close();
     // After the last answer: until then, handlers use them.
-    for (const each of features) await each.close?.();
+    await Promise.all(features.map((each) => each.close?.()));
     await database.close();
   }
 
@@ -142,7 +143,9 @@ async function serve(
     // Do not await below: a request could arrive before the dispatcher exists.
     const baseUrl = options.baseUrl ?? (socket === undefined ? address : 'http://localhost');
     bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
-    const routes: Route[] = features.flatMap((each) => each.routes?.(bases, () => routes) ?? []);
+    const readings = Object.assign({}, ...features.map((each) => each.readings));
+    const all = { routes: () => routes, readings };
+    const routes: Route[] = features.flatMap((each) => each.routes?.(bases, all) ?? []);
     dispatcher = new Dispatcher({
       routes,
       guard: guardAt(baseUrl),
@@ -162,38 +165,40 @@ async function serve(
   }
 }
 
-/** Adds the features that need the core. */
-function addFeatures(
-  features: RecordFeature[],
-  given: Pick<Core, 'database' | 'isStopping' | 'takeWork'>,
-): void {
-  const observers: CommitObserver[] = [];
+/** Opens the database, whose history is kept as the options say. */
+async function openDatabase(options: Options, log: Log, siblings: Siblings): Promise<Database> {
+  const open = () =>
+    openStorage('serve', options, (text, fields) => log.write('warn', text, { ...fields }));
+  const needsLease = options.db.kind !== 'cluster';
+  const database = await (siblings.openDatabase?.(open, needsLease) ?? open());
+  await keepFor(options.historyDays, database);
+  return database;
+}
+
+/** Returns the core with what features give to it. */
+function coreOf(features: readonly EarlyFeature[], given: Pick<Core, 'database' | 'takeWork'>) {
   const meters = features.find((each) => each.meters)?.meters;
-  const core: Core = {
-    ...given,
-    memory: features.find((each) => each.memory)?.memory ?? NO_MEMORY,
-    write: createWriter(given.database, observers, meters?.write),
-    meters,
-  };
+  const memory = features.find((each) => each.memory)?.memory ?? NO_MEMORY;
+  const observers = features.flatMap(({ commits = [] }) => commits);
+  const write = createWriter(given.database, observers, meters?.write);
+  return { ...given, memory, meters, write } satisfies Core;
+}
+
+/** Returns all features: these, and those that need the core. */
+function withCore(core: Core, early: readonly EarlyFeature[]): readonly Feature[] {
   const edited = edits(core);
   const slow = createSlowReads(core);
-  features.push(
-    // In this order they close, and settle a write: with the key first, a replay wins.
-    health(core),
-    retries(),
-    search(core),
+  const added: RecordFeature[] = [
+    ...early,
     tags(core),
     edited,
-    names(core, (...args) => recorded.handlersOf(...args), edited),
+    names(core, edited),
+    history(core, slow),
     times(),
     texts(),
-    history(core, (...args) => recorded.handlersOf(...args), slow),
-    changes(core),
-  );
-  features.push(lists(core, features, slow));
-  const recorded = records(core, features);
-  features.push(recorded);
-  observers.push(...features.flatMap(({ commits = [] }) => commits));
+  ];
+  const listed = [...added, lists(core, added, slow)];
+  return [...listed, records(core, listed)];
 }
 
 /** A shared instance: stack traces are too expensive for an overloaded service. */

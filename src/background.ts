@@ -2,7 +2,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Core } from './feature.ts';
 
-/** How a work may go on. */
 export interface Pace {
   readonly isEnding: () => boolean;
   /** Resolves after `ms`, or at the end. */
@@ -15,7 +14,6 @@ export interface WorkTimes {
   readonly failedPauseMs: number;
 }
 
-/** A work that goes on in the background. */
 export interface Work {
   /** Ends the pause that it makes, or else the next one. */
   readonly wake: () => void;

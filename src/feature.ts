@@ -25,7 +25,6 @@ export interface Core {
   readonly memory: Memory;
   readonly write: Write;
   readonly meters: Meters | undefined;
-  readonly isStopping: () => boolean;
   /** Resolves with whether this process alone may do the work; undefined if there is no other. */
   readonly takeWork?: ((work: string) => Promise<boolean>) | undefined;
 }
@@ -36,15 +35,17 @@ export type Readings = Readonly<Record<string, () => number | Series | Promise<n
 /** The values of a metric by what follows its name in the text, such as `_sum{batch="read"}`. */
 export type Series = Record<string, number>;
 
+/** What all features give together. */
+export interface Together {
+  readonly routes: () => readonly Route[];
+  readonly readings: Readings;
+}
+
 /** What a feature adds; each member may be missing. */
 export interface Feature {
-  /** Returns its routes, when the URLs of the service are known; `all` those of all features. */
-  readonly routes?: (bases: Bases, all: () => readonly Route[]) => readonly Route[];
+  /** Returns its routes, when the URLs of the service are known. */
+  readonly routes?: (bases: Bases, all: Together) => readonly Route[];
   readonly inLists?: ListExtension;
-  /** What keeps records and pages. Only one feature gives it; the same holds for `meters`. */
-  readonly memory?: Memory;
-  readonly meters?: Meters;
-  readonly commits?: CommitObserver | readonly CommitObserver[];
   readonly onArrival?: () => void;
   /** Called when a request has ended, answered or not, or when its stream has begun or ended. */
   readonly onEnd?: (ending: Ending) => void;
@@ -60,4 +61,14 @@ export interface Feature {
   readonly stop?: () => void;
   /** Called after the last answer: releases what the feature holds. */
   readonly close?: () => void | Promise<void>;
+}
+
+/** A feature that needs no {@link Core}, but gives something to it. */
+export interface EarlyFeature extends Feature {
+  /** What keeps records and pages. Only one feature gives it; the same holds for `meters`. */
+  readonly memory?: Memory;
+  readonly meters?: Meters;
+  readonly commits?: CommitObserver | readonly CommitObserver[];
+  /** Begins its work in the background, once there is a core. */
+  readonly start?: (core: Core) => void;
 }

@@ -46,7 +46,6 @@ export interface Filter {
   };
 }
 
-/** An order, by a key or a score. */
 export interface Order {
   /** The column at whose values pages begin. */
   readonly key?: BlockKey;
@@ -73,7 +72,7 @@ export interface Computed {
   ) => Promise<readonly string[]>;
 }
 
-/** Returns what a feature adds to the lists of a resource, by names. Sources of filters first. */
+/** Returns what a feature adds to the lists of a resource, by names. */
 export type ListExtension = (resource: Resource) => {
   readonly filters?: Readonly<Record<string, Filter>>;
   readonly orders?: Readonly<Record<string, Order>>;

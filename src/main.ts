@@ -7,10 +7,10 @@ import { UsageError } from './cli/arguments.ts';
 import { type Command, parseCommand } from './cli/command-line.ts';
 import { firstSteps } from './cli/first-steps.ts';
 import { type Options, unknownVariables } from './cli/options.ts';
+import { prepareSocketPath } from './cli/socket-path.ts';
 import { isReadByOthers } from './guards/key-file.ts';
 import { jsonLine, LineLog, type Log } from './log/log.ts';
 import { escapeControls, prettyLine } from './log/pretty-line.ts';
-import { prepareSocketPath } from './socket-path.ts';
 import { DatabaseUnusable } from './storage/database.ts';
 import { readVersion } from './version.ts';
 

@@ -1,10 +1,12 @@
 // Reads and writes whole databases page by page, so that texts and transactions stay small.
-import { columnsOf, isKeptSql, keysOf, RELATIONS, type Relation } from './relations.ts';
+
+import { columnsOf, keysOf, type Relation } from './resources/relation.ts';
 import { RESOURCES } from './resources/resources.ts';
+import { isKeptSql } from './schema/kept-rows.ts';
 import type { Source, Statement } from './storage/database.ts';
 import { CHANGE_COLUMNS, CHANGES } from './storage/numbers.ts';
 import { storedSchema } from './storage/schema/migrations.ts';
-import { STEPS } from './storage/schema/steps.ts';
+import { RELATIONS, STEPS } from './storage/schema/steps.ts';
 
 /** The limits of a page; its last record may exceed `bytes`. */
 const PAGE = { records: 2_048, bytes: 1_048_576 };
@@ -15,10 +17,8 @@ export const LOWEST = String(-(2n ** 63n));
 /** What is wrong with a database in which an import is unfinished. */
 export const UNFINISHED_IMPORT = 'it holds an unfinished import: run the import again';
 
-/** A number for each table. */
 export type NumbersByTable = Readonly<Record<string, number>>;
 
-/** The values of rows. */
 export type Rows = readonly (readonly unknown[])[];
 
 /** Neighbouring rows of a relation. */

@@ -15,8 +15,8 @@ export function assistants(): Feature {
     return answer;
   };
   return {
-    routes(_, all) {
-      const { handle, refuse, ...route } = mcpRoute(tools.map((tool) => toolOver(all, tool)));
+    routes(_, { routes }) {
+      const { handle, refuse, ...route } = mcpRoute(tools.map((tool) => toolOver(routes, tool)));
       return [
         {
           ...route,

@@ -5,6 +5,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { buildDocs } from '../docs/build.ts';
 import { statementsOf } from '../storage/schema/migrations.ts';
 import { STEPS } from '../storage/schema/steps.ts';
+import { completeFile } from './completion.ts';
 import { compileContract } from './contract.ts';
 
 /** Writes these files to dist/. Works only when compiled: its paths are relative to dist/. */
@@ -14,6 +15,7 @@ export async function build(): Promise<void> {
   STEPS.forEach(statementsOf);
   await removeStale(new URL('../', output), new URL('../', source));
   const contract = new URL('../schemas/openapi.json', source);
+  await completeFile(contract);
   await compileContract(contract, output);
   await buildDocs(new URL('docs/', source), new URL('docs/', output));
 }

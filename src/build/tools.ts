@@ -1,10 +1,8 @@
 // Makes the tools for assistants of what `x-tool` declares at operations. Their schemas have only
 // what all clients can read: no references, formats or combinations.
 
-/** A value of JSON. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
-/** An object of JSON. */
 export type JsonObject = { [member: string]: Json };
 
 /** The member `x-tool` of an operation, or one of several. */

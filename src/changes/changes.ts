@@ -1,6 +1,6 @@
 // The log of changes, as clients follow it: what has changed after a cursor.
 import { ifReachable, membersSql, ownMembers } from '../records/text.ts';
-import { typeOf } from '../relations.ts';
+import { typeOf } from '../resources/relation.ts';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';
@@ -13,7 +13,6 @@ export interface Cursor {
   readonly number: number;
 }
 
-/** What to read from the log. */
 export interface ChangesRequest {
   readonly after: Cursor;
   readonly limit: number;
@@ -29,7 +28,6 @@ export interface Changes {
   readonly hasMore: boolean;
 }
 
-/** How many changes the log keeps. */
 export const KEPT_CHANGES = 1_000_000;
 
 /** How many bytes of records a read returns at most, unless a single record exceeds them. */

@@ -1,11 +1,13 @@
 // What has changed since a cursor: a page in JSON, or a stream of server-sent events.
-import { parseWeights } from '../accept.ts';
+
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
-import type { Core, Feature } from '../feature.ts';
+import type { EarlyFeature } from '../feature.ts';
+import { parseWeights } from '../http/accept.ts';
 import type { Bases } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import { type Chunk, jsonReply, type Reply } from '../http/reply.ts';
 import type { Call } from '../http/route.ts';
+import type { Database } from '../storage/database.ts';
 import { type Changes, type ChangesRequest, cursorText, parseCursor } from './changes.ts';
 import { ChangeFeed } from './feed.ts';
 
@@ -38,7 +40,7 @@ const PAGE_TYPES = ['application/json', 'application/*', '*/*'];
 const knownEvents = new WeakMap<Changes, Buffer>();
 
 /** The log of changes at /changes, and the clients that follow it. */
-export function changes({ database }: Core): Feature {
+export function changes(database: Database): EarlyFeature {
   const feed = new ChangeFeed(database);
   return {
     routes: (bases) => [

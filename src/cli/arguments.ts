@@ -21,7 +21,6 @@ export interface Flag {
 /** The values of flags; a switch is true, a repeatable flag has a list. */
 export type FlagValues = ReturnType<typeof parseArgs>['values'];
 
-/** The flag of every command. */
 export const HELP_FLAG: Flag = { flag: 'help', short: 'h', help: 'print this and exit' };
 
 /** Parses arguments with the flags in `known` and with --help. Throws {@link UsageError}. */

@@ -10,7 +10,6 @@ import { type Options, parseOptions, passwordIn, readOptions } from './options.t
 /** The flag that only the service has, not its sub-commands. */
 export const VERSION_FLAG = { flag: 'version', short: 'V', help: 'print the version and exit' };
 
-/** A parsed command line. */
 export type Command =
   | { readonly kind: 'serve'; readonly options: Options }
   /** Without a name, the help describes the service. */

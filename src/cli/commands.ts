@@ -26,7 +26,6 @@ interface Report {
   readonly hasFailed?: boolean;
 }
 
-/** A sub-command. */
 export interface SubCommand {
   readonly name: string;
   /** Its argument other than flags, in brackets if it is optional; empty if it takes none. */

@@ -1,5 +1,5 @@
 // The texts of --help, of the whole command and of each sub-command.
-import { RESOURCE_NAMES } from '../relations.ts';
+import { RESOURCE_NAMES } from '../resources/resources.ts';
 import { type Flag, HELP_FLAG, usageOf } from './arguments.ts';
 import { findCommand, VERSION_FLAG } from './command-line.ts';
 import { SUB_COMMANDS, type SubCommand } from './commands.ts';

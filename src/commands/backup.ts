@@ -1,8 +1,8 @@
 // The command `backup`: copies a database file while a service may use it.
 import { stat } from 'node:fs/promises';
 import { relationsIn } from '../pages.ts';
-import { isKeptSql } from '../relations.ts';
 import { differencesIn } from '../schema/differences.ts';
+import { isKeptSql } from '../schema/kept-rows.ts';
 import type { Source } from '../storage/database.ts';
 import { openShared } from './existing.ts';
 import { INDEXES } from './indexes.ts';

@@ -2,12 +2,14 @@
 import { BLOCK_BITS } from '../list-extension.ts';
 import { relationsIn, UNFINISHED_IMPORT } from '../pages.ts';
 import { ifReachable } from '../records/text.ts';
-import { orphansQueries, RELATIONS, type Relation, typeOf } from '../relations.ts';
+import { type Relation, typeOf } from '../resources/relation.ts';
 import type { Resource } from '../resources/resource.ts';
 import { differencesIn } from '../schema/differences.ts';
+import { orphansQueries } from '../schema/kept-rows.ts';
 import { DatabaseUnavailable, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, lastIdSql } from '../storage/numbers.ts';
 import { SCHEMA_VERSION, storedSchema } from '../storage/schema/migrations.ts';
+import { RELATIONS } from '../storage/schema/steps.ts';
 import { FileChanged, openToInspect } from './existing.ts';
 import { INDEXES } from './indexes.ts';
 import { kibibytesOf, type OnProgress } from './progress.ts';

@@ -2,7 +2,6 @@
 import { constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { companionsOf } from '../database-paths.ts';
 import { GUARD } from '../open.ts';
 import { UNFINISHED_IMPORT } from '../pages.ts';
 import { type Database, DatabaseUnusable, type Source } from '../storage/database.ts';
@@ -16,6 +15,7 @@ import {
   TAKE_WRITE_LOCK,
   WRITER_PRAGMAS,
 } from '../storage/sqlite/connection.ts';
+import { companionsOf } from '../storage/sqlite/paths.ts';
 import { codeOf, isProtected, refuseReadOnly, unusable } from '../storage/sqlite/unusable.ts';
 
 /** A file at rest has been changed during a command that reads it. */

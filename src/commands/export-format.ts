@@ -6,10 +6,11 @@ import { describeViolations, findViolations } from '../contract/violations.ts';
 import { parseJson } from '../http/body/json.ts';
 import { columnAfter } from '../http/body/json-fault.ts';
 import { type NumbersByTable, SEQUENCES } from '../pages.ts';
-import { columnsOf, noteNames, RELATIONS, type Relation, typeOf } from '../relations.ts';
 import { comments } from '../resources/comments.ts';
+import { columnsOf, type Relation, typeOf } from '../resources/relation.ts';
 import { valuesOf } from '../resources/resource.ts';
 import { CHANGES } from '../storage/numbers.ts';
+import { RELATIONS } from '../storage/schema/steps.ts';
 
 /** The content of the first line. */
 export interface Head {
@@ -134,7 +135,7 @@ function checkOf(relation: Relation): (line: LineValue) => string | undefined {
   if ('columns' in relation) return recordCheck(relation.of.path);
   if ('path' in relation) return recordCheck(relation.path);
   return (line) => {
-    if (relation === noteNames) READ_COLUMN.name(line);
+    if ('name' in relation.fields) READ_COLUMN.name(line);
     return undefined;
   };
 }

@@ -10,11 +10,12 @@ import {
   totalOf,
   UNFINISHED_IMPORT,
 } from '../pages.ts';
-import { orphansQueries, RELATIONS } from '../relations.ts';
 import { RESOURCES } from '../resources/resources.ts';
+import { orphansQueries } from '../schema/kept-rows.ts';
 import { type Database, DatabaseUnusable, type Statement } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, newGeneration } from '../storage/numbers.ts';
 import { IMPORT_MARK, storedSchema } from '../storage/schema/migrations.ts';
+import { RELATIONS } from '../storage/schema/steps.ts';
 import { queryForUniqueness } from './check.ts';
 import { formatRecords } from './export.ts';
 import type { Head } from './export-format.ts';

@@ -1,11 +1,10 @@
 // The indexes of records that features keep.
 import type { Rows } from '../pages.ts';
-import type { Relation } from '../relations.ts';
+import type { Relation } from '../resources/relation.ts';
 import type { Resource } from '../resources/resource.ts';
 import { WORD_INDEXES } from '../search/word-indexes.ts';
 import type { Source, Statement } from '../storage/database.ts';
 
-/** An index of the records of a resource. */
 interface RecordIndex {
   readonly resource: Resource;
   /** SQL that empties it. */

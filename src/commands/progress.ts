@@ -4,7 +4,6 @@ import type { Source } from '../storage/database.ts';
 /** Shows a text on the terminal, if there is one. */
 export type ShowText = (text: string) => void;
 
-/** Called with how much of the total is done. */
 export type OnProgress = (done: number, total: number) => void;
 
 /** Returns a function that shows how far something is. */

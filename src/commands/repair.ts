@@ -1,7 +1,7 @@
 // The command `check --repair`: rebuilds the search indexes and block counters from the records.
 import { BLOCK_BITS } from '../list-extension.ts';
 import { pagesOf, relationsIn, rowsOn } from '../pages.ts';
-import type { Relation } from '../relations.ts';
+import type { Relation } from '../resources/relation.ts';
 import { differencesIn } from '../schema/differences.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { reasonOf } from '../storage/sqlite/unusable.ts';

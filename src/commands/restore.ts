@@ -3,8 +3,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { link, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { auxiliaryPaths, freePath, isPresent } from '../database-paths.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
+import { auxiliaryPaths, freePath, isPresent } from '../storage/sqlite/paths.ts';
 import { writeSnapshot } from './backup.ts';
 import { checkFile } from './check.ts';
 import { lockToReplace, openAlone, openToInspect } from './existing.ts';

@@ -3,10 +3,9 @@ import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { auxiliaryPaths, isPresent } from '../database-paths.ts';
 import { DatabaseDamaged, DatabaseUnusable } from '../storage/database.ts';
+import { auxiliaryPaths, isPresent } from '../storage/sqlite/paths.ts';
 
-/** A file that is written as a whole. */
 export interface WholeFile {
   /** The database that is copied; a new file gets its owner and mode, if that is permitted. */
   readonly source?: string | undefined;

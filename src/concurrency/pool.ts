@@ -8,7 +8,6 @@ type Hashed = readonly [index: number, { readonly result: string } | { readonly 
 /** A second bound on the items of a request, independent of the contract. */
 const MAX_ITEMS = 100;
 
-/** Demonstrates a pool. */
 export const pool = demonstration({
   prepare({ items, max_workers }: { items: readonly string[]; max_workers: number }) {
     const total = items.length;

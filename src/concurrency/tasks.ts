@@ -7,7 +7,6 @@ import { semaphore } from './semaphore.ts';
 import { type Demonstration, runThread } from './thread.ts';
 import { threadLocal } from './thread-local.ts';
 
-/** The demonstrations by path. */
 export const DEMONSTRATIONS: Readonly<Record<string, Demonstration<unknown, unknown, unknown>>> = {
   '/counter/increment': counter,
   '/semaphore/run': semaphore,
@@ -17,7 +16,6 @@ export const DEMONSTRATIONS: Readonly<Record<string, Demonstration<unknown, unkn
   '/thread-local/run': threadLocal,
 };
 
-/** The URL of this module. */
 export const TASKS = new URL(import.meta.url);
 
 runThread(DEMONSTRATIONS);

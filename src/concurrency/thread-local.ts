@@ -14,7 +14,6 @@ const MAX_THREADS = 8;
 /** Thread-local, because each thread loads this module separately. It is empty between leases. */
 const context = new Map<string, string>();
 
-/** Demonstrates thread-local storage. */
 export const threadLocal = demonstration({
   prepare({ items, context_key }: { items: readonly string[]; context_key: string }) {
     const total = items.length;

@@ -15,7 +15,6 @@ export interface SchemaError {
   readonly message?: string;
 }
 
-/** A parameter of an operation. */
 export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query';
@@ -35,7 +34,6 @@ export interface BodyValidators {
   readonly validateFully: Validate;
 }
 
-/** The body of an operation. */
 export interface Body extends BodyValidators {
   /** The names of the members, also of those in lines. */
   readonly members: readonly string[];
@@ -47,7 +45,6 @@ export interface Body extends BodyValidators {
   readonly lines?: BodyValidators & { readonly maxItems: number };
 }
 
-/** An operation of the contract. */
 export interface Operation {
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -86,7 +83,6 @@ export const MAX_BODY_LENGTH: number;
 /** The greatest length of the title of a note, in code points. */
 export const MAX_TITLE_LENGTH: number;
 
-/** The form of the name of a note. */
 export const NOTE_NAME: RegExp;
 
 /** How many tags a list of notes may be filtered by, whether by id or by name. */

@@ -36,7 +36,6 @@ export const GROUPS: Readonly<Record<string, readonly Guide[]>> = {
   ],
 };
 
-/** All guides, in reading order. */
 export const GUIDES: readonly Guide[] = Object.values(GROUPS).flat();
 
 /** Returns links to all guides as HTML, each group with a heading of this level. */

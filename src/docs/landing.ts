@@ -1,5 +1,5 @@
 // The page /docs. It needs no script, except for the operations, which Swagger UI lists.
-import { RESOURCE_NAMES } from '../relations.ts';
+import { RESOURCE_NAMES } from '../resources/resources.ts';
 import { renderGuideList } from './guides.ts';
 import { COPY_BUTTON, COPY_STATUS, escapeHtml, renderPage } from './page.ts';
 import { SAMPLES } from './samples.ts';

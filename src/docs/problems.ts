@@ -1,7 +1,8 @@
 // The page at a problem's `type` URL, with meaning, remedy and example, and the list at /problems.
-import { parseWeights } from '../accept.ts';
+
 import { endpoint } from '../contract/endpoint.ts';
 import { type ProblemType, problems } from '../contract/generated.js';
+import { parseWeights } from '../http/accept.ts';
 import { Problem } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';

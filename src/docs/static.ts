@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { extname } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { parseWeights } from '../accept.ts';
+import { parseWeights } from '../http/accept.ts';
 import { matchesWeakly, parseEntityTags } from '../http/body/entity-tags.ts';
 import type { Reply } from '../http/reply.ts';
 

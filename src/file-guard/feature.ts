@@ -3,7 +3,6 @@ import type { FileGuard } from '../storage/sqlite/engine.ts';
 import { clearForeignLog } from './foreign-log.ts';
 import { WatchedFiles } from './open-files.ts';
 
-/** The guard of the files that the service and its commands open. */
 export const fileGuard: FileGuard = {
   clear: clearForeignLog,
   watch(path, isShared, database) {

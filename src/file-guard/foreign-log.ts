@@ -1,8 +1,8 @@
 // Recognises a write-ahead log that belongs to another file than the one beside it, such as the log
 // of the file that a backup has replaced. SQLite would apply it and so destroy the backup.
 import fs from 'node:fs';
-import { companionsOf, freePath } from '../database-paths.ts';
 import { DatabaseUnusable } from '../storage/database.ts';
+import { companionsOf, freePath } from '../storage/sqlite/paths.ts';
 
 const LOG_HEADER_BYTES = 32;
 

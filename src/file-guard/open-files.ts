@@ -2,8 +2,8 @@
 // name or whose content another program has replaced, and nobody would find these writes again.
 import { closeSync, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { companionsOf } from '../database-paths.ts';
 import { DatabaseUnavailable, DatabaseUnusable } from '../storage/database.ts';
+import { companionsOf } from '../storage/sqlite/paths.ts';
 import {
   isRecordedAsForeign,
   recordOrigin,

@@ -2,8 +2,8 @@
 // See https://www.sqlite.org/walformat.html#the_wal_index_file_format.
 import { closeSync, openSync, readSync, statfsSync } from 'node:fs';
 import { endianness } from 'node:os';
-import { companionsOf } from '../database-paths.ts';
 import type { Freshness } from '../storage/database.ts';
+import { companionsOf } from '../storage/sqlite/paths.ts';
 
 /** The first copy of the header: the one that a commit writes last. */
 const HEADER_BYTES = 48;
@@ -27,7 +27,6 @@ const PLATFORMS: readonly NodeJS.Platform[] = ['linux', 'darwin'];
 /** The types of file systems whose files other machines can change: NFS, SMB, CIFS, 9P, FUSE. */
 const REMOTE_TYPES = [0x6969, 0x517b, 0xfe534d42, 0xff534d42, 0x01021997, 0x65735546];
 
-/** The opened wal-index of a database. */
 export interface WalIndex extends Freshness {
   /** Differs after every checkpoint that has written; undefined while one may be unfinished. */
   checkpoint(): string | undefined;

@@ -20,7 +20,6 @@ export interface SharedGuards {
 
 type Options = Omit<GuardOptions, 'keys' | 'baseUrl' | 'createLimiter'> & KeySource;
 
-/** What {@link guards} returns. */
 export type Guarded = Awaited<ReturnType<typeof guards>>;
 
 /** The guards, and the description of a client's own key; rejects if the keys are unusable. */

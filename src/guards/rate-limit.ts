@@ -1,7 +1,6 @@
 // Limits rates by the generic cell rate algorithm (GCRA), which stores one number per client.
 import { LRUCache } from 'lru-cache';
 
-/** The window of a quota, in seconds. */
 export const WINDOW_S = 60;
 
 /** Beyond this number, the least recently seen client is dropped. */
@@ -10,7 +9,6 @@ const MAX_CLIENTS = 65_536;
 /** The tolerance of comparisons, as a fraction of an interval, because clocks are rounded. */
 const ROUNDING = 0.000_1;
 
-/** The state of a client's quota. */
 export interface Quota {
   readonly allowed: boolean;
   readonly remaining: number;

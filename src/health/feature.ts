@@ -1,9 +1,10 @@
 // For operators: /health, and /livez and /readyz as Kubernetes has them.
 import { setTimeout as delay } from 'node:timers/promises';
 import { endpoint } from '../contract/endpoint.ts';
-import type { Core, Feature } from '../feature.ts';
+import type { Feature } from '../feature.ts';
 import { unavailable } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
+import type { Database } from '../storage/database.ts';
 
 const MAX_ANSWER_MS = 1_000;
 const TEXT = ['content-type', 'text/plain; charset=utf-8'];
@@ -11,7 +12,7 @@ const NO_STORE = ['cache-control', 'no-store'];
 const RETRY_SOON = [...NO_STORE, 'retry-after', '1'];
 
 /** The health checks; all but /livez fail with the database or a stop. */
-export function health({ database, isStopping }: Pick<Core, 'database' | 'isStopping'>) {
+export function health(database: Pick<Database, 'ping'>, isStopping: () => boolean) {
   let running: Promise<boolean> | undefined;
 
   function ping(): Promise<boolean> {

@@ -2,16 +2,9 @@
 // request that erases costs the same whatever the record owned.
 import { type Pace, workInBackground } from '../background.ts';
 import type { Core } from '../feature.ts';
-import {
-  deletedNotes,
-  FIRST_POSITION,
-  keysOf,
-  noteVersions,
-  ownersOf,
-  RELATIONS,
-  type Relation,
-  typeOf,
-} from '../relations.ts';
+import { keysOf, ownersOf, type Relation, typeOf } from '../resources/relation.ts';
+import { RELATIONS } from '../storage/schema/steps.ts';
+import { deletedNotes, FIRST_POSITION, noteVersions } from './schema.ts';
 import { kindOf, onRows } from './writes.ts';
 
 /** When to look for what is erased; tests change it. */

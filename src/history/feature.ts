@@ -2,14 +2,14 @@
 // it, so no write costs another statement.
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
 import { violationAt } from '../contract/violations.ts';
-import type { Core, Feature } from '../feature.ts';
-import { type Bases, notFound } from '../http/paths.ts';
+import type { Core } from '../feature.ts';
+import { notFound } from '../http/paths.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
+import type { RecordFeature } from '../records/feature.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
 import { answerInJson, type Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
-import type { Resource } from '../resources/resource.ts';
 import type { Database } from '../storage/database.ts';
 import { startErasure } from './erasure.ts';
 import { LATEST, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
@@ -25,15 +25,11 @@ const DELETED = '/trash/{note_id}';
 const LABEL = 'Deleted note';
 
 /** The trash and the versions, which are kept for some days; `slow` queues reads of deep pages. */
-export function history(
-  core: Core,
-  handlersOf: (resource: Resource, bases: Bases) => Records,
-  slow: SlowQueue = { run: (read) => read() },
-): Feature {
+export function history(core: Core, slow: SlowQueue = { run: (read) => read() }): RecordFeature {
   const works = [startErasure(core), startRetention(core)];
   return {
-    routes(bases) {
-      const records = handlersOf(notes, bases);
+    recordRoutes(handlersOf) {
+      const records = handlersOf(notes);
       return [...trashRoutes(core, records, slow), ...versionRoutes(core, records, slow)];
     },
     close: async () => void (await Promise.all(works.map((end) => end()))),

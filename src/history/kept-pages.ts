@@ -15,7 +15,6 @@ import {
 } from '../storage/database.ts';
 import type { KeptList } from './kept.ts';
 
-/** A request for a list. */
 export type KeptInput = Input<ListQuery & { readonly note_id?: number }, unknown>;
 
 /** Runs reads whose time grows with the data one by one. */

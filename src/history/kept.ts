@@ -2,11 +2,11 @@
 import { BLOCK_BITS } from '../list-extension.ts';
 import { membersSql, ownMembers } from '../records/text.ts';
 import type { Stored } from '../records/writes.ts';
-import { deletedNotes, FIRST_POSITION, IS_VERSION_KEPT, MAX_VERSIONS } from '../relations.ts';
 import { notes } from '../resources/notes.ts';
 import type { Source } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
 import { timeSql } from '../time.ts';
+import { deletedNotes, FIRST_POSITION, IS_VERSION_KEPT, MAX_VERSIONS } from './schema.ts';
 
 /** The table with the number of days for which texts are kept. */
 export const SETTINGS = 'notes_server_history';
@@ -33,7 +33,6 @@ export const TRASH = {
   ],
 };
 
-/** A list of what is kept. */
 export type KeptList = typeof TRASH;
 
 const ARE_LISTED = `id IN (

@@ -2,15 +2,8 @@
 import { type Condition, satisfiesSql } from '../records/condition.ts';
 import { ASSUMED_WITH_OWNED, bytesSql, bytesWithOwnedSql } from '../records/rewritten.ts';
 import { recordSql } from '../records/text.ts';
-import {
-  deletedNotes,
-  MAX_VERSIONS,
-  noteNames,
-  noteTags,
-  noteVersions,
-  typeOf,
-} from '../relations.ts';
 import { notes } from '../resources/notes.ts';
+import { typeOf } from '../resources/relation.ts';
 import { type Resource, rowColumnsOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { tags } from '../resources/tags.ts';
@@ -20,6 +13,7 @@ import { NOW, namedRows } from '../storage/parameter.ts';
 import type { Columns } from '../storage/step.ts';
 import type { Claim, RowSet, WriteKind } from '../storage/writer.ts';
 import { SETTINGS, TRASH } from './kept.ts';
+import { deletedNotes, MAX_VERSIONS, noteVersions } from './schema.ts';
 
 /** Greater than all keys and times. */
 export const NO_END = Number.MAX_SAFE_INTEGER;
@@ -136,11 +130,11 @@ const RESTORING = kindOf(
     note: restoring(notes),
     ...Object.fromEntries(ownedRecords(notes, `(SELECT id ${RESTORED})`)),
     tags: `
-      INSERT OR IGNORE INTO ${noteTags.table} (note_id, tag_id)
+      INSERT OR IGNORE INTO note_tags (note_id, tag_id)
       SELECT ${ID}, id FROM ${tags.table}
       WHERE id IN (SELECT value FROM json_each((SELECT tag_ids ${RESTORED})))`,
     name: `
-      INSERT OR IGNORE INTO ${noteNames.table} (note_id, name)
+      INSERT OR IGNORE INTO note_names (note_id, name)
       SELECT id, name ${RESTORED} AND name IS NOT NULL`,
     // The triggers log the time of the note, and none of the tags.
     logNow: `
@@ -150,7 +144,7 @@ const RESTORING = kindOf(
     remove: `DELETE FROM ${TRASH.table} WHERE id = (SELECT id ${RESTORED})`,
     end: `UPDATE ${SETTINGS} SET restored = NULL`,
   },
-  noteNames.table,
+  'note_names',
 );
 
 /** The number of tags of a note in the trash. */

@@ -24,7 +24,6 @@ const REQUEST_BYTES = 2_048;
 /** The most that Node has read of a body when its connection is paused. */
 const READ_BYTES = 65_536;
 
-/** An open connection. */
 class Connection {
   readonly socket: Duplex;
   readonly network: string;

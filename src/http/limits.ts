@@ -1,6 +1,5 @@
 // The limits on times, sizes and numbers that protect the service from its clients.
 
-/** The limits of the server and its connections. */
 export const HTTP_LIMITS = {
   headerBytes: 16_384,
   headerCount: 100,
@@ -27,7 +26,6 @@ export const HTTP_LIMITS = {
   closeMs: 10_000,
 };
 
-/** The limits of requests and replies. */
 export const DISPATCH_LIMITS = {
   heldBackMs: 1_000,
   /** Bodies from this size count towards `bodiesBytes`; each loop iteration parses one of them. */

@@ -26,7 +26,6 @@ export const PROBLEM_STATUS = {
   'http-version-not-supported': 505,
 } as const;
 
-/** The name of a problem type. */
 export type ProblemSlug = keyof typeof PROBLEM_STATUS;
 
 /** A violated rule. `pointer` is a JSON Pointer into the body, `code` as in the contract. */

@@ -3,7 +3,6 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Problem } from './problem.ts';
 import type { Reply } from './reply.ts';
 
-/** The bodies that a route accepts. */
 export interface BodyFormats {
   /** The media types. `application/json` includes `application/*+json`, except for patches. */
   readonly types: readonly string[];

@@ -80,7 +80,10 @@ export class List {
         sql: (path = '') => this.value(`filters.${name}${path}`),
       }));
     const timed = this.#filters.filter(({ time }) => time);
-    this.#finder = isByTimes ? undefined : this.#filters.find(({ source }) => source);
+    // What has no condition can only be the source.
+    const sources = this.#filters.filter(({ source }) => source);
+    const only = sources.find(({ condition }) => !condition);
+    this.#finder = isByTimes ? undefined : (only ?? sources[0]);
     if (!this.#finder && timed.length > 0)
       this.blocks = new TimeBlocks(resource, timed, this.#key, this.#suffix);
     this.#counts = this.#findCounts(timed.length);

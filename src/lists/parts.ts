@@ -5,10 +5,8 @@ import type { Resource } from '../resources/resource.ts';
 import { tagSql } from '../storage/numbers.ts';
 import { parseTime, timeSql } from '../time.ts';
 
-/** The parts of the lists of a resource, by names. */
 export type ListParts = ReturnType<typeof partsOf>;
 
-/** Returns an order and its reverse. */
 const bothWays = (name: string, order: Order): Readonly<Record<string, Order>> => ({
   [name]: order,
   [`-${name}`]: { ...order, isDescending: true },

@@ -5,7 +5,6 @@ import type { Page } from './pages.ts';
 import { computedIn, type ListParts, orderOf } from './parts.ts';
 import type { PageRequest } from './request.ts';
 
-/** The parameters that all lists have. */
 export interface ListQuery
   extends Pick<PageRequest, 'limit' | 'order' | 'after' | 'before' | 'fields' | 'include'> {
   readonly offset: number;

@@ -1,11 +1,12 @@
 // The lists of a resource: all records, those of their owner, notes of a tag, and tags on a note.
-import { preferredType } from '../accept.ts';
+
 import {
   endpoint,
   type Input,
   parsePathInteger,
   type RequestHeaders,
 } from '../contract/endpoint.ts';
+import { preferredType } from '../http/accept.ts';
 import { JSON_LINES } from '../http/body/formats.ts';
 import { type Bases, fillTemplate, type Ids, notFound } from '../http/paths.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';

@@ -4,7 +4,6 @@ import type { Call } from '../http/route.ts';
 import { type BatchMeter, QueueFull } from '../storage/batcher.ts';
 import { DatabaseUnavailable, ReadTooSlow } from '../storage/database.ts';
 
-/** The limits of slow reads. */
 export const SLOW_READ_LIMITS = {
   waitMs: 2_000,
   /** How many calls may wait. One client may hold half of them. */

@@ -2,11 +2,12 @@
 // reads from its features.
 import { stat } from 'node:fs/promises';
 import { endpoint } from '../contract/endpoint.ts';
-import { companionsOf } from '../database-paths.ts';
-import type { Feature, Readings, Series } from '../feature.ts';
+import type { EarlyFeature, Readings, Series, Together } from '../feature.ts';
 import type { Ending } from '../http/exchange.ts';
+import type { Bases } from '../http/paths.ts';
 import type { Problem } from '../http/problem.ts';
 import type { BatchMeter } from '../storage/batcher.ts';
+import { companionsOf } from '../storage/sqlite/paths.ts';
 import { readVersion } from '../version.ts';
 import { measureProcess } from './process.ts';
 import {
@@ -38,8 +39,11 @@ const METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
 );
 
+type DatabaseName = Readonly<Record<'kind' | 'name', string>>;
+type Share = (own: () => Promise<Snapshot>) => () => Promise<Snapshot>;
+
 /** The metrics of the service, counted from the moment of construction. */
-class Metrics implements Feature {
+class Metrics implements EarlyFeature {
   readonly #durations = new Histogram(REQUEST_BOUNDS);
   readonly #batchSizes = new Histogram(SIZE_BOUNDS);
   readonly #batchDurations = new Histogram(BATCH_BOUNDS);
@@ -53,28 +57,21 @@ class Metrics implements Feature {
   #active = 0;
   #streams = 0;
   readonly #process = measureProcess();
-  readonly #collect: () => Promise<Snapshot>;
+  readonly #database: DatabaseName;
+  readonly #share: Share;
   readonly meters = {
     read: this.#meterOf('read'),
     page: this.#meterOf('page'),
     write: this.#meterOf('write'),
   };
 
-  constructor(
-    features: readonly Feature[],
-    { db }: { readonly db: { readonly kind: string; readonly name: string } },
-    keys: () => readonly string[],
-    share = (own: () => Promise<Snapshot>) => own,
-  ) {
+  constructor(database: DatabaseName, keys: () => readonly string[], share: Share = (own) => own) {
+    this.#database = database;
     this.#keys = keys;
-    const own = { ...this.#readings(), notes_database_file_bytes: () => fileSizes(db) };
-    this.#collect = share(() => {
-      const readings = Object.assign({}, own, ...features.map((each) => each.readings));
-      return takeSnapshot(readings, [...this.#keyCounts]);
-    });
+    this.#share = share;
   }
 
-  #readings(): Readings {
+  get readings(): Readings {
     return {
       ...this.#process.readings,
       http_server_request_duration_seconds: () => this.#durations.read(),
@@ -89,16 +86,19 @@ class Metrics implements Feature {
           waiting[series] = lengths.reduce((sum, length) => sum + length(), 0);
         return waiting;
       },
+      notes_database_file_bytes: () => fileSizes(this.#database),
       notes_build_info: () => ({ [labelsText({ version: readVersion() })]: 1 }),
     };
   }
 
-  readonly routes = () => [
-    endpoint('GET', '/metrics', async () => {
-      const body = await formatSnapshot(await this.#collect(), this.#keys());
+  readonly routes = (_: Bases, { readings }: Together) => {
+    const collect = this.#share(() => takeSnapshot(readings, [...this.#keyCounts]));
+    const route = endpoint('GET', '/metrics', async () => {
+      const body = await formatSnapshot(await collect(), this.#keys());
       return { status: 200, headers: HEADERS, body };
-    }),
-  ];
+    });
+    return [route];
+  };
 
   readonly onArrival = (): void => {
     this.#active += 1;
@@ -166,15 +166,15 @@ class Metrics implements Feature {
   }
 }
 
-async function fileSizes({ kind, name }: { kind: string; name: string }): Promise<Series> {
+async function fileSizes({ kind, name }: DatabaseName): Promise<Series> {
   if (kind !== 'file') return {};
   const sizeOf = async (path: string) => (await stat(path).catch(() => ({ size: 0 }))).size;
   const [log] = companionsOf(name);
   return { '{file="main"}': await sizeOf(name), '{file="wal"}': await sizeOf(log) };
 }
 
-/** The metrics of `features`, `db`, and the keys with these labels; `share` combines processes. */
-export function metrics(...parts: ConstructorParameters<typeof Metrics>): Feature {
+/** The metrics, also of `database` and the keys with these labels; `share` combines processes. */
+export function metrics(...parts: ConstructorParameters<typeof Metrics>): EarlyFeature {
   return new Metrics(...parts);
 }
 

@@ -73,7 +73,6 @@ export function labelsText(labels: Readonly<Record<string, string | number>>): s
   return `{${texts.join()}}`;
 }
 
-/** Adds a value to a series. */
 export type Observe = (value: number) => void;
 
 /** A histogram; `bounds` are the inclusive upper bounds of the buckets, ascending. */

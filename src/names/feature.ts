@@ -1,14 +1,13 @@
 // Notes at names that clients choose: a script writes to its note without keeping an id.
 import { endpoint, type Input, type ReadBody } from '../contract/endpoint.ts';
 import type { Core } from '../feature.ts';
-import type { Bases } from '../http/paths.ts';
 import { Problem, type ProblemSlug } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import type { RecordFeature } from '../records/feature.ts';
 import type { Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
-import type { Members, Resource } from '../resources/resource.ts';
+import type { Members } from '../resources/resource.ts';
 import { namesInLists } from './in-lists.ts';
 import { createFinder, NAME_TAKEN, namesOfNotes } from './named-notes.ts';
 
@@ -31,15 +30,14 @@ interface NamedOperation {
 /** The notes at their names; `operations` are what else can be done with them. */
 export function names(
   core: Core,
-  handlersOf: (resource: Resource, bases: Bases) => Records,
   { operations: others = [] }: { readonly operations?: readonly NamedOperation[] } = {},
 ): RecordFeature {
   const find = createFinder(core);
   return {
     inLists: namesInLists,
     inWrites: namesOfNotes,
-    routes(bases) {
-      const records = handlersOf(notes, bases);
+    recordRoutes(handlersOf) {
+      const records = handlersOf(notes);
       const { replace, patch, remove, served } = records;
       const newNote = ({ body }: Named) => body;
       const operations: readonly NamedOperation[] = [

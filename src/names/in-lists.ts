@@ -1,7 +1,7 @@
 // What names add to lists of notes: a member, and filters.
 import type { ListExtension } from '../list-extension.ts';
-import { noteNames } from '../relations.ts';
 import { notes } from '../resources/notes.ts';
+import { noteNames } from './schema.ts';
 
 const { table } = noteNames;
 const nameOf = (note: string) => `(SELECT name FROM ${table} AS each WHERE each.note_id = ${note})`;

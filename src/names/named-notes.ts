@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import type { Core } from '../feature.ts';
 import { Problem } from '../http/problem.ts';
 import type { Asked, WritePart } from '../records/parts.ts';
-import { noteNames } from '../relations.ts';
 import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
 import { Batcher } from '../storage/batcher.ts';
+import { noteNames } from './schema.ts';
 
 const { table } = noteNames;
 

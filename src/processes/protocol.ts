@@ -2,7 +2,6 @@
 import type { KeyEntry } from '../guards/key-file.ts';
 import type { Quota } from '../guards/rate-limit.ts';
 
-/** A call of `take` or `peek` of a rate limiter. */
 export interface LimiterCall {
   readonly limiter: string;
   readonly quota: number;

@@ -21,7 +21,6 @@ export interface Reports {
   countersOf(report: Report): Report;
 }
 
-/** What the supervisor needs to know. */
 export interface SupervisorOptions extends KeySource {
   readonly processes: number;
   readonly host: string;

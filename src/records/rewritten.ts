@@ -1,7 +1,7 @@
 // What a write of a record rewrites, which bounds how many share a transaction.
-import { RELATIONS } from '../relations.ts';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
+import { RELATIONS } from '../storage/schema/steps.ts';
 
 /** What is assumed of a record with all that it owns, of which there may be much. */
 export const ASSUMED_WITH_OWNED = 524_288;

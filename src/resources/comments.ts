@@ -2,7 +2,6 @@
 import { notes } from './notes.ts';
 import { type Resource, text } from './resource.ts';
 
-/** The comments at /notes/{note_id}/comments. */
 export const comments: Resource = {
   label: 'Comment',
   path: '/notes/{note_id}/comments',

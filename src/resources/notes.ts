@@ -1,7 +1,6 @@
 // A note has a title and a body.
 import { type Resource, text } from './resource.ts';
 
-/** The notes at /notes. */
 export const notes: Resource = {
   label: 'Note',
   path: '/notes',

@@ -1,9 +1,7 @@
 // The type of a resource. Each resource is declared in its own file and listed in resources.ts.
 
-/** The value of a field, as in JSON. */
 export type FieldValue = string | number | boolean;
 
-/** The members of a body. */
 export type Members = Readonly<Record<string, unknown>>;
 
 /** A member that clients supply. Its bounds are in the contract. */
@@ -34,7 +32,6 @@ export interface Resource {
   readonly search?: SearchTables;
 }
 
-/** The tables of a full-text index. */
 export interface SearchTables {
   readonly table: string;
   /** Its only row tells which changes the index contains. */

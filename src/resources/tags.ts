@@ -1,7 +1,6 @@
 // A tag has a name. Names need not be unique.
 import { type Resource, text } from './resource.ts';
 
-/** The tags at /tags. */
 export const tags: Resource = {
   label: 'Tag',
   path: '/tags',

@@ -1,7 +1,7 @@
 // The keys of requests that must not be carried out twice, however often they are sent: a
 // repetition creates nothing and gets the first answer.
 import { createHash, hash } from 'node:crypto';
-import type { Core } from '../feature.ts';
+import type { Core, EarlyFeature } from '../feature.ts';
 import { Problem } from '../http/problem.ts';
 import type { RecordFeature } from '../records/feature.ts';
 import type { Asked, RecordInput, Verdict, WritePart } from '../records/parts.ts';
@@ -34,7 +34,7 @@ const REUSED = 'This idempotency key was used before, for a different request.';
 const REPLAYED = ['idempotent-replayed', 'true'];
 
 /** The keys, and their clock: they outlive one that is set forward. */
-export function retries(): RecordFeature {
+export function retries(): EarlyFeature & RecordFeature {
   return { commits: new KeyClock(), inWrites: requestKeys };
 }
 

@@ -5,7 +5,6 @@ const LEVELS = ['linearizable', 'weak'] as const;
 /** With `weak`, reads may miss the latest writes for a moment after a start or an election. */
 export type ReadLevel = (typeof LEVELS)[number];
 
-/** A parsed address. */
 export interface ParsedCluster {
   readonly nodes: readonly string[];
   readonly level: ReadLevel;

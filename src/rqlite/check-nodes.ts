@@ -1,7 +1,7 @@
 // The command `check` for a cluster: compares the data of the nodes with each other.
 import { isDeepStrictEqual } from 'node:util';
 import { isOnPage, LOWEST, pagesOf, type RowRange, relationsIn } from '../pages.ts';
-import { columnsOf, keysOf, type Relation, typeOf } from '../relations.ts';
+import { columnsOf, keysOf, type Relation, typeOf } from '../resources/relation.ts';
 import { differencesIn } from '../schema/differences.ts';
 import { DatabaseUnusable, type Source } from '../storage/database.ts';
 import { CHANGE_COLUMNS } from '../storage/numbers.ts';

@@ -20,7 +20,6 @@ export type ClusterAddress = Pick<ParsedCluster, 'nodes' | 'user'> & {
   readonly password: string | undefined;
 };
 
-/** How long to wait for a cluster. */
 export const CLUSTER_LIMITS = {
   /** A node that sends no byte for this time gets a ping, and has as long to answer that. */
   nodeMs: 1_000,
@@ -41,10 +40,8 @@ export const CLUSTER_LIMITS = {
   maxPauseMs: 400,
 };
 
-/** An SQL statement and its parameters. */
 export type Step = readonly [sql: string, ...parameters: (string | number)[]];
 
-/** The result of a statement. */
 export interface Result {
   readonly rows?: readonly Row[] | null;
   readonly last_insert_id?: number;

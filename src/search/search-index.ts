@@ -44,7 +44,6 @@ export const INDEX_TIMES = {
 /** The time for a byte of a step's size, until a full step has been measured. */
 const ASSUMED_MS_PER_BYTE = 0.000_2;
 
-/** A search that waits. */
 interface Waiting {
   readonly end: (error: unknown) => void;
   /** The number of the last change that it must find, and when a read told; infinite before. */
@@ -52,12 +51,11 @@ interface Waiting {
   sinceMs: number;
 }
 
-/** The index of one resource. It must observe `write`. */
+/** The index of one resource. */
 export class SearchIndex implements CommitObserver {
-  readonly #write: Write;
   readonly #kind: ReturnType<typeof createStepKind>;
   readonly #readStep: ReturnType<typeof createStepReader>;
-  readonly #work: Work;
+  #work: Work | undefined;
   readonly #waiting = new Set<Waiting>();
   /** The step after the last one; undefined if it could not be read. */
   #ahead: Promise<PreparedStep | undefined> | undefined;
@@ -67,14 +65,16 @@ export class SearchIndex implements CommitObserver {
   #isWanted = false;
   #msPerByte = ASSUMED_MS_PER_BYTE;
 
-  /** Begins the work that is left from the last run. The writes of the index go to `write`. */
-  constructor(resource: Searchable, database: Database, write: Write) {
-    this.#write = write;
+  constructor(resource: Searchable, database: Database) {
     this.#kind = createStepKind(resource);
     this.#readStep = createStepReader(resource, database);
+  }
+
+  /** Begins the work that is left from the last run; `write`, which must be observed, writes it. */
+  start(write: Write): void {
     const { delayMs } = INDEX_TIMES;
     const times = { firstPauseMs: delayMs, failedPauseMs: delayMs };
-    this.#work = workInBackground('index', {}, times, () => this.#proceed());
+    this.#work = workInBackground('index', {}, times, () => this.#proceed(write));
   }
 
   /** Resolves when all changes before the call are indexed; rejects with {@link IndexBehind}. */
@@ -83,7 +83,7 @@ export class SearchIndex implements CommitObserver {
       const end = (error: unknown) => (error === undefined ? resolve() : reject(error));
       const unknown = Number.POSITIVE_INFINITY;
       this.#waiting.add({ end, number: unknown, sinceMs: unknown });
-      this.#work.wake();
+      this.#work?.wake();
     });
   }
 
@@ -94,15 +94,15 @@ export class SearchIndex implements CommitObserver {
 
   /** Resolves when the work has ended; no write follows. Searches that wait are rejected. */
   async close(): Promise<void> {
-    await this.#work.end();
+    await this.#work?.end();
     this.#endWaiting(() => true, new IndexBehind(0));
   }
 
   /** Proceeds if there is something to do; resolves with the pause before the next time. */
-  async #proceed(): Promise<number> {
+  async #proceed(write: Write): Promise<number> {
     if (!this.#isBehind && this.#waiting.size === 0) return INDEX_TIMES.delayMs;
     try {
-      const pauseMs = await this.#takeStep();
+      const pauseMs = await this.#takeStep(write);
       return this.#waiting.size > 0 ? 0 : pauseMs;
     } catch (error) {
       this.#isBehind = true;
@@ -111,7 +111,7 @@ export class SearchIndex implements CommitObserver {
     }
   }
 
-  async #takeStep(): Promise<number> {
+  async #takeStep(write: Write): Promise<number> {
     const startedMs = performance.now();
     this.#isBehind = false;
     const ahead = await this.#ahead;
@@ -125,7 +125,7 @@ export class SearchIndex implements CommitObserver {
     }
     const { to, size, isFull } = step;
     this.#rejectLate(step.backlog * this.#msPerByte);
-    const writing = this.#write(this.#kind, step);
+    const writing = write(this.#kind, step);
     // The next step is prepared during the write.
     const next = isFull ? this.#read(to).catch(() => undefined) : undefined;
     const hasMoved = await writing;

@@ -2,7 +2,7 @@
 // it was read, so several processes may index at once.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BLOCK_BITS } from '../list-extension.ts';
-import { typeOf } from '../relations.ts';
+import { typeOf } from '../resources/relation.ts';
 import type { Resource, SearchTables } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import type { Row, Source } from '../storage/database.ts';
@@ -11,12 +11,10 @@ import { namedRows } from '../storage/parameter.ts';
 import type { RowSet, Values, WriteKind } from '../storage/writer.ts';
 import { indexedText } from './words.ts';
 
-/** A resource whose records can be searched. */
 export interface Searchable extends Resource {
   readonly search: SearchTables;
 }
 
-/** All of these. */
 export const SEARCHABLE: readonly Searchable[] = RESOURCES.filter(
   (each): each is Searchable => each.search !== undefined,
 );
@@ -58,7 +56,6 @@ interface Step extends RowSet {
   readonly backlog: number;
 }
 
-/** The next step. */
 export interface PreparedStep {
   /** The number of the last change that there is. */
   readonly last: number;

@@ -1,6 +1,6 @@
 // Compares the words in a search index with those of the texts, for the command `check`.
 import { insertionInto, pagesOf, type Rows, rowsOn } from '../pages.ts';
-import { columnsOf, type Relation } from '../relations.ts';
+import { columnsOf, type Relation } from '../resources/relation.ts';
 import type { Row, Source } from '../storage/database.ts';
 import { type Searchable, searchedFieldsOf } from './steps.ts';
 import { WordSums, wordsIn } from './word-sums.ts';

@@ -1,6 +1,6 @@
 // The search indexes as commands fill and check them.
 import { insertionInto, type Rows } from '../pages.ts';
-import type { Relation } from '../relations.ts';
+import type { Relation } from '../resources/relation.ts';
 import type { Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
 import { isOfTextsSql, placeSql, SEARCHABLE, type Searchable, searchedFieldsOf } from './steps.ts';
@@ -9,7 +9,6 @@ import { type OnShare, WordComparison, wordsOf } from './word-comparison.ts';
 /** A temporary table: the records whose changes are not indexed yet. */
 const CHANGED = 'temp.changed_records';
 
-/** The search indexes of all resources. */
 export const WORD_INDEXES = SEARCHABLE.map((resource) => {
   const { table, position } = resource.search;
   return {

@@ -9,7 +9,6 @@ const MAX_PLACES = 1_048_573;
 
 const BUCKETS = 65_536;
 
-/** The code unit of a space. */
 const SPACE = 0x20;
 
 /** A word in a text of words with a space after each. */

@@ -122,7 +122,7 @@ export interface Commit {
   readonly isDurable: boolean;
 }
 
-/** Returns the writer of `database`, which rejects as the batcher does. `observers` may grow. */
+/** Returns the writer of `database`, which rejects as the batcher does. */
 export function createWriter(
   database: Database,
   observers: readonly CommitObserver[] = [],

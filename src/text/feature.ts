@@ -1,6 +1,6 @@
 // Notes and comments as texts: Markdown or plain text in requests, and in answers to clients that
 // prefer it to JSON.
-import { preferredType } from '../accept.ts';
+import { preferredType } from '../http/accept.ts';
 import { isText } from '../http/body/formats.ts';
 import { jsonReply } from '../http/reply.ts';
 import type { RecordFeature } from '../records/feature.ts';

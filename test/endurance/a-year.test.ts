@@ -157,7 +157,7 @@ async function configureProxies(machine: Machine): Promise<void> {
 async function packNewVersion(machine: Machine): Promise<void> {
   await machine.run(`mkdir new && tar -xzf notes-server-${VERSION}.tgz -C new && cd new/package
     sed -i 's/"version": .*/"version": "${NEXT}",/' package.json
-    sed -i 's/HISTORY]/HISTORY, "CREATE TABLE more (id INTEGER)"]/' \\
+    sed -i "s/join('')]/join(''), 'CREATE TABLE more (id INTEGER)']/" \\
       dist/src/storage/schema/steps.js
     cd ../.. && tar -czf notes-server-${NEXT}.tgz -C new package`);
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { EMPTY_LOG, renewGeneration } from '../../src/commands/import.ts';
-import { typeOf } from '../../src/relations.ts';
+import { typeOf } from '../../src/resources/relation.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { newFile, openPath } from '../support/databases.ts';
 import { startRelay } from '../support/ports.ts';

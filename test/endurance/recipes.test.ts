@@ -10,8 +10,9 @@ import { send } from '../support/http.ts';
 import { root } from '../support/sources.ts';
 import { Copy, DEFAULTS, OTHERS, RECIPES } from './recipes.ts';
 
-/** Tests that do not speak of what the recipes add; all others would take minutes. */
+/** Tests that do not speak of what the recipes add, and those of size; all would take minutes. */
 const OTHER_TESTS = [
+  ...['project/architecture', 'project/tour'],
   ...['commands', 'contract', 'history', 'resources', 'storage'].flatMap(testsIn),
   ...['service/lists', 'service/records'].flatMap(testsIn),
   ...['access/rights', 'commands/repair', 'docs/docs-page', 'http/methods', 'operation/health'].map(
@@ -30,6 +31,7 @@ const NOTE = { title: 'a', body: 'b' };
 test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
   const copy = new Copy(t);
   for (const carryOut of RECIPES) carryOut(copy);
+  await copy.run('npx', 'biome', 'format', '--write', '--vcs-enabled=false', 'src', 'schemas');
   const build = copy.run('npm', 'run', 'build', '--silent');
   await build.catch(({ stdout, stderr }) =>
     assert.fail(`the copy can be built: ${stdout}${stderr}`),

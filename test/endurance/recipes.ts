@@ -17,10 +17,12 @@ export class Copy extends ProjectCopy {
   addStep(name: string, sql: string): void {
     const file = 'src/storage/schema/steps.ts';
     const steps = '/** The steps in order;';
-    this.replace(file, steps, `const ${name} = \`${sql}\`;\n\n${steps}`);
+    // A name may be longer than the one that it replaces.
+    const wrapped = sql.replace(/^(?=.{101})(.*) WHERE /gm, '$1\n    WHERE ');
+    this.replace(file, steps, `const ${name} = \`${wrapped}\`;\n\n${steps}`);
     const [list = assert.fail()] =
       /STEPS: readonly string\[\] = \[[^\]]*/.exec(this.read(file)) ?? [];
-    this.replace(file, list, `${list}, ${name}`);
+    this.replace(file, list, `${list.replace(/,\s*$/, '')}, ${name}`);
   }
 
   /** Adds `text` before what the file has exactly once. */
@@ -47,12 +49,6 @@ export const [DEFAULTS, OTHERS] = [
   Object.fromEntries(entries.map(([name, [, other]]) => [name, other])),
 ];
 
-/** Adds the fields to an example of a whole note. */
-function completeExample(_: string, value: Json): Json {
-  const isNote = value?.id && value.title && typeof value.body === 'string';
-  return isNote ? { ...value, ...DEFAULTS } : value;
-}
-
 /** The order of parameters and members must not matter. */
 function reverseContract(copy: Copy): void {
   copy.editContract(
@@ -65,24 +61,14 @@ function reverseContract(copy: Copy): void {
 }
 
 function addFields(copy: Copy): void {
-  copy.editContract(({ components: { schemas, parameters }, paths }) => {
-    const changing = [paths['/notes'].post, paths['/notes/{note_id}'].patch];
-    for (const { omits } of changing.flatMap((operation) => operation['x-tool']))
-      omits.push(...Object.keys(FIELDS));
-    for (const [name, [declared]] of entries) {
-      const { default: byDefault, ...schema } = { description: `The ${name}.`, ...declared };
-      for (const part of [schemas.NotePart, schemas.NotePatch, schemas.DeletedNotePart])
-        part.properties = { [name]: schema, ...part.properties };
-      schemas.NoteInput.properties[name] = { ...schema, default: byDefault };
-      schemas.Note.required.unshift(name);
-      const { NoteFields, DeletedNoteFields, ChangesFields } = parameters;
-      for (const { schema } of [NoteFields, DeletedNoteFields, ChangesFields]) {
-        schema.items.enum.push(name);
-        schema.items['x-enum-varnames']?.push(name);
-        schema.maxItems += 1;
-      }
-    }
-  }, completeExample);
+  copy.editContract(({ components: { schemas } }) => {
+    const { NotePart } = schemas;
+    for (const [name, [{ default: _, ...schema }]] of entries)
+      NotePart.properties = {
+        [name]: { description: `The ${name}.`, ...schema },
+        ...NotePart.properties,
+      };
+  });
   const columns: string[] = [];
   for (const [name, [{ type, default: byDefault }]] of entries) {
     const isText = type === 'string';
@@ -97,40 +83,20 @@ function addFields(copy: Copy): void {
 
 function addFilters(copy: Copy): void {
   const names = Object.keys(FIELDS);
-  copy.editContract(({ paths }) => {
-    for (const [name, [{ type, default: byDefault, ...bounds }]] of entries) {
-      const values = type === 'boolean' ? { type: 'string', enum: ['true', 'false'] } : { type };
-      const description = `Only notes with this ${name}.`;
-      const parameter = { name, in: 'query', description, schema: { ...values, ...bounds } };
-      for (const path of ['/notes', '/tags/{tag_id}/notes'])
-        paths[path].get.parameters.push(parameter);
-      paths['/notes'].get['x-tool'].omits.push(name);
-    }
-  });
   copy.insert('src/resources/notes.ts', `filters: ${JSON.stringify(names)},`, '  search: {');
   const indexes = names.map((name) => `CREATE INDEX notes_by_${name} ON notes (${name});`);
   copy.addStep('FILTERS', indexes.join('\n\n'));
 }
 
 function addOrder(copy: Copy): void {
-  copy.editContract(({ components: { parameters } }) => {
-    parameters.NoteOrder.schema.enum.push('priority', '-priority');
-  });
   copy.insert('src/resources/notes.ts', `orders: { priority: 'notes.priority' },`, '  search: {');
 }
 
 function addIncludedMember(copy: Copy): void {
-  copy.editContract(({ components: { schemas, parameters } }) => {
+  copy.editContract(({ components: { schemas } }) => {
     const description = 'The number of comments; only with `include=comments_count`.';
     const $ref = '#/components/schemas/Count';
     schemas.NotePart.properties.comments_count = { $ref, description };
-    for (const { properties } of [schemas.NoteInput, schemas.NotePatch])
-      properties.comments_count = { $ref: '#/components/schemas/Ignored' };
-    for (const { schema } of [parameters.NoteInclude, parameters.NoteListInclude]) {
-      schema.items.enum.push('comments_count');
-      schema.items['x-enum-varnames'].push('CommentsCount');
-      schema.maxItems += 1;
-    }
   });
   const sql = '(SELECT count(*) FROM comments WHERE note_id = notes.id)';
   const entry = `included: { comments_count: '${sql}' },`;
@@ -161,7 +127,6 @@ function addResource(copy: Copy): void {
       for (const [name, part] of Object.entries<Json>(parts))
         if (name.startsWith('Tag') && name !== 'TagIds' && name !== 'TagIdFilter')
           parts[asFolder(name)] = folderPart(part);
-    components.parameters.FolderInclude.schema.maxItems -= 1;
   });
   copy.write('src/resources/folders.ts', asFolder(copy.read('src/resources/tags.ts')));
   declare(copy, 'folders');
@@ -195,7 +160,7 @@ function declare(copy: Copy, name: string): void {
 /** Returns the statements of the schema that create what has such a name. */
 function statementsOf(copy: Copy, name: RegExp): string {
   const pattern = new RegExp(`^CREATE (TABLE|INDEX|TRIGGER) ${name.source}_?\\w* `);
-  const statements = copy.read('src/storage/schema/steps.ts').split(/\n(?:`;\n)?\n/);
+  const statements = copy.read('src/storage/schema/records.ts').split(/\n\n|\n`,\n/);
   return statements.filter((each) => pattern.test(each)).join('\n\n');
 }
 
@@ -222,19 +187,20 @@ export const stats = ({ database: { read } }: Core): Feature => ({
   })],
 });\n`,
   );
-  copy.insert('src/app.ts', '    stats(core),\n', '    changes(core),\n');
+  copy.insert('src/app.ts', '    stats(core),\n', '    history(core, slow),\n');
   const imported = `import { stats } from './stats/feature.ts';\n`;
   copy.insert('src/app.ts', imported, `import { QueueFull } from`);
+  copy.insert('README.md', '| `stats/` | how many notes there are |\n', '| `docs/`');
 }
 
 function addTool(copy: Copy): void {
   copy.editContract(({ paths }) => {
-    const { listing, omits, ...tool } = paths['/tags'].get['x-tool'];
+    const { listing, ...tool } = paths['/tags'].get['x-tool'];
     const own = { position: 12, listing: { ...listing, name: 'list_folders' } };
     const requests = [{ operation: 'listFolders' }];
     const { post } = paths['/mcp'];
     post.description = post.description.replace('`;', '`, `list_folders`;');
-    paths['/folders'].get['x-tool'] = { ...tool, ...own, requests, omits: [...omits, 'include'] };
+    paths['/folders'].get['x-tool'] = { ...tool, ...own, requests };
   });
 }
 

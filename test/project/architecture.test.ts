@@ -15,6 +15,11 @@ const isDoor = (path: string) => path.endsWith('/feature.ts');
 
 const doors = sources.filter(({ path }) => isDoor(path)).map(({ room }) => room);
 
+/** Whether a module is the part of a feature in the schema, which one list of the core imports. */
+const isPart = (path: string) => /^[\w-]+\/schema\.ts$/.test(path);
+
+const PARTS_LIST = 'storage/schema/steps.ts';
+
 /** The folders and modules directly below src/, from the top down. Imports never point up. */
 const LAYERS = [
   ['main', 'library', 'build'],
@@ -26,9 +31,9 @@ const LAYERS = [
   doors,
   ['background'],
   ['feature'],
-  ['contract', 'database-paths', 'list-extension', 'pages', 'schema'],
-  ['http', 'relations', 'storage'],
-  ['accept', 'bounded-wait', 'resources', 'socket-path', 'suggestion', 'time', 'version'],
+  ['contract', 'list-extension', 'pages', 'schema'],
+  ['http', 'storage'],
+  ['bounded-wait', 'resources', 'suggestion', 'time', 'version'],
 ];
 
 /** The core, which everyone reads who changes the service. */
@@ -53,6 +58,7 @@ const BUILD = 'build/build.ts';
 
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
 const layerOf = (room: string) => LAYERS.findIndex((rooms) => rooms.includes(room));
+const layerAt = (path: string) => layerOf(isPart(path) ? 'storage' : roomOf(path));
 const closureOfAll = (paths: readonly string[]) =>
   new Set(paths.flatMap((path) => [...closureOf(path)]));
 const features = doors.filter((room) => !CORE.includes(room));
@@ -85,8 +91,11 @@ function severalWith(pattern: RegExp): string[] {
   return modules.length > 1 ? modules : [];
 }
 
-/** The most that the core may have. Features grow in their folders. */
-const MAX_CORE = { files: 51, lines: 5_450 };
+/**
+ * The most that the core may have. Features grow in their folders. At least 3 % must be free: the
+ * recipes of the guide to changes are carried out, too.
+ */
+const MAX_CORE = { files: 58, lines: 5_500 };
 
 /** The line in which the body of a function, a method or a loop begins. */
 const BODY_START = /(?:\)(?:: .+)?|=>) \{$/;
@@ -130,10 +139,16 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
     modulesWhere(({ room }) => layerOf(room) === -1),
 
   'imports never point to a layer above': () =>
-    importsWhere((path, target) => layerOf(roomOf(path)) > layerOf(roomOf(target))),
+    importsWhere((path, target) => layerAt(path) > layerAt(target)),
 
-  'the core imports no feature': () =>
-    importsWhere((path, target) => CORE.includes(roomOf(path)) && isOfFeature(target)),
+  'the core imports no feature, but one list their parts of the schema': () =>
+    importsWhere((path, target) => {
+      const isListed = path === PARTS_LIST && isPart(target);
+      return CORE.includes(roomOf(path)) && isOfFeature(target) && !isListed;
+    }),
+
+  'parts of the schema depend on resources alone': () =>
+    importsWhere((path, target) => isPart(path) && roomOf(target) !== 'resources'),
 
   'others reach a feature through its door': () =>
     importsWhere(
@@ -141,6 +156,7 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
         roomOf(path) !== roomOf(target) &&
         isOfFeature(target) &&
         !isDoor(target) &&
+        path !== PARTS_LIST &&
         !BESIDE_DOORS.includes(target),
     ),
 
@@ -150,7 +166,7 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
   'what a folder imports from outside does not import that folder': () =>
     importsWhere((path, target) => {
       const folder = `${posix.dirname(path)}/`;
-      const isInside = (each: string) => each.startsWith(folder);
+      const isInside = (each: string) => each.startsWith(folder) && !isPart(each);
       return !isInside(target) && [...closureOf(target)].some(isInside);
     }),
 

@@ -1,7 +1,7 @@
 // The README and the guides agree with the code: their commands are run, their tables are compared.
 import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -23,7 +23,7 @@ import { exported, runInProcess } from '../support/in-process-command.ts';
 import { expected } from '../support/records.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
-import { root, sourceAt } from '../support/sources.ts';
+import { root } from '../support/sources.ts';
 import { until } from '../support/until.ts';
 import {
   addressed,
@@ -38,20 +38,8 @@ import {
   textOf,
 } from './documents.ts';
 
-const MAX_README_BYTES = 12_288;
-
-/** What can be read in an hour. */
-const MAX_TOUR_LINES = 2_200;
-
-/** How far the rounded length of a file may be from its real one, as a share of it. */
-const MAX_DEVIATION = 0.15;
-
 const readme = textOf('README.md');
 const manifest = JSON.parse(textOf('package.json'));
-
-test('readme: short enough to read in a few minutes', () => {
-  assert.ok(Buffer.byteLength(readme) <= MAX_README_BYTES, `${Buffer.byteLength(readme)} bytes`);
-});
 
 test('readme: the number of deliberate faults is about right', () => {
   const faults = textOf('test/endurance/faults.txt').match(/^ {2}\S/gm)?.length ?? 0;
@@ -220,26 +208,6 @@ test('metrics: the guide has exactly those of the service', async (t) => {
   const documented = [...metrics.matchAll(/`((?:http_server|notes|nodejs|process|v8js)_\w+)[`{]/g)];
   const unknown = documented.map(([, name = '']) => name).filter((name) => !names.includes(name));
   assert.deepEqual(unknown, []);
-});
-
-test('readme: the files to read exist and are about as long', () => {
-  const [files = []] = tablesIn(sectionOf(readme, 'Read it'));
-  assert.equal(files.length, 13);
-  const all = files.map(([file]) => sourceAt(codeIn(file)[0] ?? '').lines.length);
-  assert.ok(all.reduce((sum, lines) => sum + lines) <= MAX_TOUR_LINES, `${all}`);
-  for (const [file, lines] of files) {
-    const { path, lines: real } = sourceAt(codeIn(file)[0] ?? '');
-    const deviation = Math.abs(Number(lines) / real.length - 1);
-    assert.ok(deviation <= MAX_DEVIATION, `${path} has ${real.length} lines, not about ${lines}`);
-  }
-});
-
-test('readme: the folders are exactly those of the source', () => {
-  const [, rows = []] = tablesIn(sectionOf(readme, 'Read it'));
-  const folders = rows.map(([folder]) => codeIn(folder)[0] ?? '');
-  const source = readdirSync(new URL('src/', root), { withFileTypes: true });
-  const wanted = source.filter((each) => each.isDirectory()).map(({ name }) => `${name}/`);
-  assert.deepEqual(folders.sort(), [...wanted, '../test/'].sort());
 });
 
 test('operation: the limits are those of the code', () => {

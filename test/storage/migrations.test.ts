@@ -5,12 +5,11 @@ import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { KEPT_CHANGES } from '../../src/changes/changes.ts';
 import { BLOCK_BITS } from '../../src/list-extension.ts';
-import { RELATIONS } from '../../src/relations.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
 import { SEARCHABLE, searchedFieldsOf } from '../../src/search/steps.ts';
 import type { Statement } from '../../src/storage/database.ts';
 import { migrate, SCHEMA_VERSION } from '../../src/storage/schema/migrations.ts';
-import { STEPS } from '../../src/storage/schema/steps.ts';
+import { RELATIONS, STEPS } from '../../src/storage/schema/steps.ts';
 import {
   change,
   contentsOf,

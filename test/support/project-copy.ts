@@ -9,8 +9,10 @@ import { type Ends, temporaryFolder } from './engine.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** What the copy has: all that the build and the launcher need. */
-const COPIED = ['bin', 'package.json', 'schemas', 'src', 'tsconfig.json'];
+/** What the copy has: all that the build, the launcher and the tests of size need. */
+const COPIED = [
+  ...['README.md', 'bin', 'biome.json', 'package.json', 'schemas', 'src', 'test', 'tsconfig.json'],
+];
 
 /** How long a program may run: what one that hangs has printed must be shown, and it must end. */
 const LIMIT = { timeout: 200_000, killSignal: 'SIGKILL' } as const;
@@ -82,6 +84,6 @@ export class ProjectCopy {
     const run = this.run(process.execPath, '--test-reporter=tap', 'run.mjs');
     const printed = await run.catch(({ stdout, stderr }) => stdout || stderr);
     assert.match(printed, /^# pass \d\d/m);
-    return printed.split('\n').filter((line: string) => /^ *not ok|error:/.test(line));
+    return printed.match(/^ *not ok.*|error: (?:\|-\n)?.*/gm) ?? [];
   }
 }

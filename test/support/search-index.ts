@@ -4,7 +4,7 @@ import { INDEX_TIMES, SearchIndex } from '../../src/search/search-index.ts';
 import { SEARCHABLE } from '../../src/search/steps.ts';
 import { indexedText } from '../../src/search/words.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { type CommitObserver, createWriter } from '../../src/storage/writer.ts';
+import { createWriter } from '../../src/storage/writer.ts';
 import { change, overhear, rows, withNumbers } from './databases.ts';
 import type { Ends } from './engine.ts';
 import type { Engine } from './engines.ts';
@@ -20,10 +20,9 @@ const [resource = assert.fail()] = SEARCHABLE;
 
 /** Starts an index of the notes on `database`, which is closed at the end of the test. */
 export function startIndex(t: Ends, database: Database) {
-  const observers: CommitObserver[] = [];
-  const write = createWriter(database, observers);
-  const index = new SearchIndex(resource, database, write);
-  observers.push(index);
+  const index = new SearchIndex(resource, database);
+  const write = createWriter(database, [index]);
+  index.start(write);
   t.after(() => index.close());
   return { index, notes: tableOf(resource, database, write), close: () => index.close() };
 }
@@ -58,7 +57,8 @@ export const LONG_BODY = `replace(hex(zeroblob(2000)), '00', '${'word'.repeat(25
 
 /** Brings the index of the notes up to date, as a search does. */
 export async function bringUpToDate(database: Database): Promise<void> {
-  const index = new SearchIndex(resource, database, createWriter(database));
+  const index = new SearchIndex(resource, database);
+  index.start(createWriter(database));
   try {
     await index.catchUp();
   } finally {

@@ -144,7 +144,7 @@ async function hearRecords(resource: Resource, database: Database, hear: Hear): 
 
 function coreOf(database: Database): Core {
   const write = createWriter(database);
-  return { database, memory: NO_MEMORY, write, meters: undefined, isStopping: () => false };
+  return { database, memory: NO_MEMORY, write, meters: undefined };
 }
 
 async function hearNames(database: Database, hear: Hear): Promise<void> {

@@ -6,7 +6,6 @@ import type { BodyFormat, BodyFormats } from '../route.ts';
 import { decode, parseJson } from './json.ts';
 import { placeAfter } from './json-fault.ts';
 
-/** The media type of JSON values, one in each line. */
 export const JSON_LINES = 'application/x-ndjson';
 
 const SPACES: ReadonlySet<number | undefined> = new Set(Buffer.from(' \n\r\t'));

@@ -12,7 +12,6 @@ export const VERSIONS_TABLE = `CREATE TABLE IF NOT EXISTS notes_server_schema (
 /** The SQL of the version of the schema; 0 if no step has been taken. */
 export const VERSION = '(SELECT coalesce(max(version), 0) FROM notes_server_schema)';
 
-/** The version of the schema that this program knows. */
 export const SCHEMA_VERSION = STEPS.length;
 
 /** Brings the schema up to date; others may do so at once. */

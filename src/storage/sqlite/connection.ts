@@ -49,9 +49,6 @@ const MAX_VALUE_BYTES = 1_000_000_000;
 /** The errors of statements that may succeed when they are run again. */
 const RETRYABLE = /^SQLITE_(?:BUSY|LOCKED|NOMEM|READONLY|IOERR|CANTOPEN|PROTOCOL|NOTADB)$/;
 
-/** A commit that overwrites a failed one, which would reappear in the log after a crash. */
-const OVERWRITE = 'PRAGMA user_version = 0';
-
 function loadPackage(): typeof import('sqlite3') {
   try {
     // Node 20 throws an error of an imported CommonJS module a second time, uncaught.
@@ -83,7 +80,6 @@ export class Connection {
     dispose: (statement) => statement.finalize(),
   });
   #maxBytes = MAX_VALUE_BYTES;
-  #mayBeOpen = false;
   #isClosing = false;
   /** Resolves when the latest work has ended. */
   #last: Promise<unknown> = Promise.resolve();
@@ -152,36 +148,6 @@ export class Connection {
     return new Promise((resolve, reject) => {
       this.#handle.exec(sql, (error) => (error ? reject(this.#translate(error)) : resolve()));
     });
-  }
-
-  /** Runs the statements as one transaction. Call it inside `exclusively`. */
-  async transact(statements: readonly Statement[]): Promise<(readonly Row[])[]> {
-    // In a transaction that is still open, nothing would become durable.
-    if (this.#mayBeOpen) await this.#rollBack();
-    // A single statement is its own transaction and needs no BEGIN and COMMIT.
-    const needsBegin = statements.length > 1;
-    try {
-      if (needsBegin) await this.execute('BEGIN IMMEDIATE');
-      const results: (readonly Row[])[] = [];
-      for (const statement of statements) results.push(await this.run(statement));
-      if (needsBegin) await this.execute('COMMIT');
-      return results;
-    } catch (error) {
-      if (needsBegin) {
-        this.#mayBeOpen = true;
-        await this.#rollBack().catch(ignore);
-      }
-      if (codeOf(error) === 'SQLITE_IOERR') await this.execute(OVERWRITE).catch(ignore);
-      throw error;
-    }
-  }
-
-  async #rollBack(): Promise<void> {
-    await this.execute('ROLLBACK').catch((error) => {
-      // Any other error means that SQLite has already rolled back.
-      if (error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged) throw error;
-    });
-    this.#mayBeOpen = false;
   }
 
   async close(): Promise<void> {

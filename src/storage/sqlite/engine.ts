@@ -14,6 +14,7 @@ import {
   TAKE_WRITE_LOCK,
   WRITER_PRAGMAS,
 } from './connection.ts';
+import { transactionsOn } from './transactions.ts';
 import { refuseReadOnly, unusable } from './unusable.ts';
 
 const MEMORY = ':memory:';
@@ -114,6 +115,7 @@ function statementOf(given: Statement | PreparedStep): Statement {
 
 function databaseOf(writer: Connection, readers: readonly Connection[]): LocalDatabase {
   let revision = 0;
+  const transact = transactionsOn(writer);
   const all = [...readers, writer];
   const [slow = writer, first = writer, ...others] = readers;
 
@@ -129,7 +131,7 @@ function databaseOf(writer: Connection, readers: readonly Connection[]): LocalDa
     transact(statements) {
       return writer.exclusively(async () => {
         try {
-          return await writer.transact(statements.map(statementOf));
+          return await transact(statements.map(statementOf));
         } finally {
           revision += 1;
         }

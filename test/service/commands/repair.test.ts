@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { blockCountsOf, checkFile } from '../../../src/commands/check.ts';
 import { repairFile } from '../../../src/commands/repair.ts';
-import { RELATIONS } from '../../../src/relations.ts';
+import { RELATIONS } from '../../../src/storage/schema/steps.ts';
 import { runCommand } from '../../support/command.ts';
 import {
   contentsOf,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { RELATIONS } from '../../../src/relations.ts';
+import { RELATIONS } from '../../../src/storage/schema/steps.ts';
 import { startService } from '../../support/service.ts';
 import { root, sourceAt } from '../../support/sources.ts';
 

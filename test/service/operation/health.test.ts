@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { health } from '../../../src/health/feature.ts';
 import type { Reply } from '../../../src/http/reply.ts';
-import type { Database } from '../../../src/storage/database.ts';
 import { EMPTY_CALL } from '../../support/bare-server.ts';
 import { needsFile } from '../../support/engine.ts';
 import { startService } from '../../support/service.ts';
@@ -15,7 +14,7 @@ async function replyAt(
   ping: () => Promise<void>,
   isStopping = false,
 ): Promise<Reply> {
-  const { routes } = health({ database: { ping } as Database, isStopping: () => isStopping });
+  const { routes } = health({ ping }, () => isStopping);
   const route = routes().find(({ template }) => template === path);
   assert.ok(route, path);
   return route.handle(EMPTY_CALL);
@@ -76,7 +75,7 @@ for (const [name, ping] of [
 test('health: each request asks the database again', async () => {
   let isWell = true;
   const ping = () => (isWell ? Promise.resolve() : Promise.reject(new Error('gone')));
-  const { routes } = health({ database: { ping } as Database, isStopping: () => false });
+  const { routes } = health({ ping }, () => false);
   for (const { template, handle } of routes().filter((each) => each.template !== '/livez'))
     for (const expected of [200, 503, 200]) {
       isWell = expected === 200;

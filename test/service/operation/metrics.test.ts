@@ -231,8 +231,9 @@ test('metrics: the process', async (t) => {
 test('metrics: a removed key is left out, whatever other processes have counted', async () => {
   const keys = ['removed', 'present'].map((label) => [label, [1, 0, 0, 0]] as const);
   const share = () => async () => ({ metrics: {}, keys });
-  const { routes, close } = metrics([], optionsFor(), () => ['present'], share);
-  const [route] = routes?.({ baseUrl: '', problemBase: '' }, () => []) ?? [];
+  const { routes, close } = metrics(optionsFor().db, () => ['present'], share);
+  const [route] =
+    routes?.({ baseUrl: '', problemBase: '' }, { routes: () => [], readings: {} }) ?? [];
   const { body } = (await route?.handle(EMPTY_CALL)) ?? {};
   await close?.();
   const { samples } = parseExposition(String(body)).get('notes_key_requests_total') ?? {};

@@ -12,7 +12,7 @@ import {
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { prepareSocketPath } from '../../../src/socket-path.ts';
+import { prepareSocketPath } from '../../../src/cli/socket-path.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
 import { temporaryFolder } from '../../support/engine.ts';
 import { request } from '../../support/http.ts';

@@ -1,7 +1,7 @@
 // Content negotiation: the weights of a field, and which media type a client prefers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseWeights, preferredType } from '../src/accept.ts';
+import { parseWeights, preferredType } from '../../src/http/accept.ts';
 
 const weighed = (field: string | string[] | undefined) => Object.fromEntries(parseWeights(field));
 

@@ -1,7 +1,24 @@
-// What notes have beside their fields: tags, names, and the search index.
+// The part of tags on notes in the schema.
+import { notes } from '../resources/notes.ts';
+import type { JoinTable, SchemaPart } from '../resources/relation.ts';
+import { tags } from '../resources/tags.ts';
 
-/** The SQL that follows that of the records, in the same form. */
-export const NOTE_PARTS = `
+/** The tags on notes. A row is deleted with the note or the tag. */
+const noteTags: JoinTable = {
+  label: 'Note tag',
+  table: 'note_tags',
+  blocks: 'note_tag_blocks',
+  fields: {},
+  references: [
+    { resource: notes, column: 'note_id' },
+    { resource: tags, column: 'tag_id' },
+  ],
+};
+
+/** The tables of tags on notes. */
+export const tagsOnNotes: SchemaPart = {
+  relations: [noteTags],
+  sql: `
 CREATE TABLE note_tags (
   -- The tags on notes. Rows of an erased tag stay until the service erases them.
   note_id INTEGER NOT NULL REFERENCES notes (id) ON DELETE CASCADE,
@@ -36,29 +53,5 @@ CREATE TRIGGER note_untagged AFTER DELETE ON note_tags BEGIN
     SELECT 'note.untagged', notes.id, tags.id FROM notes CROSS JOIN tags
     WHERE notes.id = old.note_id AND tags.id = old.tag_id;
 END;
-
-CREATE TABLE note_names (
-  -- The names that clients have given to notes.
-  note_id INTEGER PRIMARY KEY REFERENCES notes (id) ON DELETE CASCADE,
-  name TEXT NOT NULL UNIQUE,
-  -- Identifies the write that gave the name, so that its other statements can leave it out.
-  claim TEXT NOT NULL DEFAULT ''
-) STRICT;
-
--- The search index. The service splits the texts into words.
-CREATE VIRTUAL TABLE note_words USING fts5(
-  title, body, content='', contentless_delete=1, tokenize='ascii'
-);
-
--- Merging more parts at a time makes indexing long texts cheaper.
-INSERT INTO note_words (note_words, rank) VALUES ('automerge', 8);
-
-CREATE TABLE note_words_position (
-  -- The number of the last change that the index contains.
-  number INTEGER NOT NULL,
-  -- While all notes are being indexed: the last one that the index contains.
-  id INTEGER
-) STRICT;
-
-INSERT INTO note_words_position (number) VALUES (0);
-`;
+`,
+};

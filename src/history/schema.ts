@@ -1,7 +1,49 @@
-// What changes and deletions of notes replace: triggers keep it.
+// The part of what changes and deletions of notes replace, which triggers keep, in the schema.
+import { notes } from '../resources/notes.ts';
+import type { KeptTable, SchemaPart } from '../resources/relation.ts';
+import { text } from '../resources/resource.ts';
 
-/** The SQL that follows that of the parts of notes, in the same form. */
-export const HISTORY = `
+/** How many versions a note has at most; earlier ones are not shown, and will be erased. */
+export const MAX_VERSIONS = 100;
+
+/** The SQL condition that a version is not erased. */
+export const IS_VERSION_KEPT = `NOT EXISTS (
+  SELECT 1 FROM erased_versions
+  WHERE erased_versions.note_id = note_versions.note_id AND last_id >= note_versions.id)`;
+
+/** The earlier texts of notes, also of those in the trash. */
+export const noteVersions: KeptTable = {
+  label: 'Note version',
+  table: 'note_versions',
+  owner: { resource: notes, column: 'note_id' },
+  isShown: `${IS_VERSION_KEPT} AND ${MAX_VERSIONS} > (SELECT count(*) FROM (
+      SELECT 1 FROM note_versions AS later
+      WHERE later.note_id = note_versions.note_id AND later.id > note_versions.id
+      LIMIT ${MAX_VERSIONS}))`,
+  columns: { note_id: 'id', version: 'id', updated_at: 'time', replaced_at: 'time' },
+  fields: { title: text, body: text },
+  of: notes,
+};
+
+const CHANGE = { number: 'id', created_at: 'time', updated_at: 'time' } as const;
+
+/** The SQL of the first position in the trash that is not erased. It begins a block. */
+export const FIRST_POSITION = '(SELECT first_position FROM notes_server_history)';
+
+export const deletedNotes: KeptTable = {
+  label: 'Deleted note',
+  table: 'deleted_notes',
+  blocks: 'deleted_note_blocks',
+  isShown: `position >= ${FIRST_POSITION}`,
+  columns: { position: 'position', deleted_at: 'time', name: 'name', tag_ids: 'ids', ...CHANGE },
+  fields: notes.fields,
+  of: notes,
+};
+
+/** The tables of the trash and of versions. */
+export const keptOfNotes: SchemaPart = {
+  relations: [noteVersions, deletedNotes],
+  sql: `
 CREATE TABLE notes_server_history (
   -- For how many days it is kept; with 0, nothing is.
   days INTEGER NOT NULL,
@@ -114,4 +156,5 @@ CREATE TRIGGER deleted_note_timed AFTER UPDATE OF at ON changes
   -- Takes over the time of the deletion when the service sets it.
   UPDATE deleted_notes SET deleted_at = new.at WHERE id = new.id AND deleted_at IS NULL;
 END;
-`;
+`,
+};
