@@ -115,7 +115,8 @@ function judgedBy(known: string): string {
           AS _place,
         iif(_old_text IS NULL AND substr(CAST(body AS BLOB), -1) NOT IN (x'', x'0A'),
           char(10), '') AS _line
-      FROM joined CROSS JOIN notes ON notes.id = _id${known && ' LEFT JOIN known ON _known_id = _id'}),
+      FROM joined CROSS JOIN notes ON notes.id = _id
+        ${known && 'LEFT JOIN known ON _known_id = _id'}),
     planned AS MATERIALIZED (
       SELECT *, substr(CAST(body AS BLOB), 1, _place - 1) || _line || _text ||
         substr(CAST(body AS BLOB), _place + coalesce(octet_length(_old_text), 0)) AS _body

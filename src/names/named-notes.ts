@@ -50,7 +50,7 @@ const NAME: WritePart = {
   askedBy: ['name'],
   read: (_, [body]) => ({ name: askedFor(String(body?.name)) }),
   ofRequest: ['_name', '_claim'],
-  accepts: `NOT EXISTS (SELECT 1 FROM ${NAMED} WHERE name = _name AND claim <> _claim)`,
+  admits: `NOT EXISTS (SELECT 1 FROM ${NAMED} WHERE name = _name AND claim <> _claim)`,
   report: {
     columns: { request: 'requests._position' },
     from: `FROM requests CROSS JOIN ${NAMED} WHERE name = _name`,
@@ -58,7 +58,7 @@ const NAME: WritePart = {
   after: {
     nameNote: `
       INSERT OR REPLACE INTO ${table} (note_id, name, claim)
-      SELECT (SELECT _last_id FROM created) + _first + 1, _name, _claim FROM accepted
+      SELECT (SELECT _last_id FROM created) + _first + 1, _name, _claim FROM admitted
       WHERE _name IS NOT NULL`,
   },
 };

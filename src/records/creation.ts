@@ -19,7 +19,7 @@ import { ownerExistsSql, recordText } from './text.ts';
 import { insertion, insertSql, newRecords } from './writes.ts';
 
 /** The SQL that follows a list in FROM, and then that of the id of the record of a row. */
-export const CREATED = 'CROSS JOIN accepted ON accepted._position = _request';
+export const CREATED = 'CROSS JOIN admitted ON admitted._position = _request';
 export const CREATED_ID = '(SELECT _last_id FROM created) + _first + _record + 1';
 
 /** A write that creates records. Its rows are the values of their fields. */
@@ -141,7 +141,7 @@ function stepsWith(resource: Resource, parts: readonly WritePart[]): Steps {
     before: withoutRows({ named, returns, from: '' }),
     insert: {
       named,
-      write: insertSql(resource, newRecords(resource, 'FROM accepted_records', times)),
+      write: insertSql(resource, newRecords(resource, 'FROM admitted_records', times)),
     },
     ...stepsAt('after'),
     ...stepsAt('last'),
@@ -155,10 +155,10 @@ function namedWith(resource: Resource, parts: readonly WritePart[]): string {
   const fields = Object.keys(resource.fields);
   const ofRequest = parts.flatMap((part) => part.ofRequest ?? []);
   const ofRecords = parts.flatMap((part) => part.ofRecords ?? []);
-  const conditions = parts.flatMap(({ accepts }) => accepts ?? []);
+  const conditions = parts.flatMap(({ admits }) => admits ?? []);
   if (resource.owner) conditions.push(ownerExistsSql(resource, '_owner'));
   const columns = ['sent._owner', ...fields, ...ofRecords].join(', ');
-  const acceptedRecords = conditions[0]
+  const admittedRecords = conditions[0]
     ? `SELECT _first + _record AS _position, ${columns} FROM sent ${CREATED}`
     : 'SELECT * FROM sent';
   return [
@@ -166,13 +166,13 @@ function namedWith(resource: Resource, parts: readonly WritePart[]): string {
     namedRows('sent', ['_owner', ...fields, '_request', '_record', ...ofRecords]),
     ...queriesOf(parts),
     // The requests that are carried out, and how many records come before those of each.
-    `accepted AS MATERIALIZED (
+    `admitted AS MATERIALIZED (
       SELECT *, sum(_count) OVER (ORDER BY _position) - _count AS _first FROM requests
       WHERE ${conditions.join(' AND ') || 'TRUE'})`,
     // Each at its place among all that are created.
-    `accepted_records AS (${acceptedRecords})`,
+    `admitted_records AS (${admittedRecords})`,
     // The last id before the records, once they are there.
-    `created AS (SELECT ${lastIdSql(resource.table)} - sum(_count) AS _last_id FROM accepted)`,
+    `created AS (SELECT ${lastIdSql(resource.table)} - sum(_count) AS _last_id FROM admitted)`,
   ].join(',\n    ');
 }
 

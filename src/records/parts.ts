@@ -66,10 +66,10 @@ export interface WritePart {
   readonly ofRecords?: readonly string[];
   /** The columns of its own lists, by name. They follow `_request` and `_record`. */
   readonly lists?: Readonly<Record<string, readonly string[]>>;
-  /** Its named queries. They can use all lists but `sent`, and `accepted`. */
+  /** Its named queries. They can use all lists but `sent`, and `admitted`. */
   readonly queries?: string;
-  /** The SQL condition under which a request is accepted. None of its steps may change that. */
-  readonly accepts?: string;
+  /** The SQL condition under which a request is admitted. None of its steps may change that. */
+  readonly admits?: string;
   /** What it tells of some requests beforehand: columns, among them `request`, and their FROM. */
   readonly report?: { readonly columns: Columns; readonly from: string };
   /** The SQL of the times of a new record, if not that of the write. */
@@ -77,10 +77,15 @@ export interface WritePart {
   /** What it writes before all others, after the records, and last, by name. */
   readonly first?: Columns;
   readonly after?: Columns;
-  /** Here, what is accepted may change. */
+  /** Here, what is admitted may change. */
   readonly last?: Columns;
   /** The changes that ask for it. */
-  readonly change?: WriteKind<Change, (Stored & Verdict) | undefined>;
+  readonly change?: WriteKind<JointChange, (Stored & Verdict) | undefined>;
+}
+
+/** A change of a record with what it asks of parts. */
+export interface JointChange extends Change {
+  readonly asked: AskedParts;
 }
 
 /** Returns what a request asks of parts; see {@link WritePart.read}. */

@@ -7,7 +7,6 @@ import { type Lists, NOW, namedRows, SET_TIMES } from '../storage/parameter.ts';
 import type { Columns, Step } from '../storage/step.ts';
 import type { RowSet, Values, WriteKind } from '../storage/writer.ts';
 import { type Condition, satisfiesSql } from './condition.ts';
-import type { AskedParts } from './parts.ts';
 import { ASSUMED_WITH_OWNED, bytesSql, bytesWithOwnedSql } from './rewritten.ts';
 import { ifReachable, ownerExistsSql, recordSql, recordText } from './text.ts';
 
@@ -22,7 +21,6 @@ export interface Change extends RowSet {
   readonly id: number;
   readonly owner: number;
   readonly condition: Condition;
-  readonly asked: AskedParts;
 }
 
 /** Returns the named query for the rows of changes. */

@@ -48,7 +48,7 @@ export function requestKeys({ table }: Resource): WritePart[] {
       return once && { key: askedBy(once) };
     },
     ofRequest: ['_key', '_fingerprint'],
-    accepts: `NOT EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = _key)`,
+    admits: `NOT EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = _key)`,
     report: {
       columns: { request: 'requests._position', fingerprint: 'fingerprint', id: 'id', tag: 'tag' },
       from: `FROM requests CROSS JOIN ${ANSWERS} ON key = _key`,
@@ -58,7 +58,8 @@ export function requestKeys({ table }: Resource): WritePart[] {
       remember: `
         INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
         SELECT _key, _fingerprint, ${table}.id, ${tagSql(`${table}.number`)}, ${NOW}
-        FROM accepted CROSS JOIN ${table} ON ${table}.id = (SELECT _last_id FROM created) + _first + 1
+        FROM admitted
+        CROSS JOIN ${table} ON ${table}.id = (SELECT _last_id FROM created) + _first + 1
         WHERE _key IS NOT NULL`,
     },
   };

@@ -27,7 +27,8 @@ export function purgeOf({ search: { table } }: Searchable) {
     SELECT EXISTS (SELECT 1 FROM ${table}_data WHERE id >= ${2 ** 53}) AS has_marks`;
   // All steps of a write use its parameter.
   const parts = {
-    named: `parts AS (SELECT hex(block) AS ids FROM ${table}_data WHERE id = 10 AND ?1 IS NOT NULL)`,
+    named: `parts AS (
+      SELECT hex(block) AS ids FROM ${table}_data WHERE id = 10 AND ?1 IS NOT NULL)`,
     returns: { ids: 'ids' },
     from: 'FROM parts',
   };

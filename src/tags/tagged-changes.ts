@@ -1,5 +1,6 @@
 // Changes of notes with their tags. The tags go first, while the condition can be tested.
 import {
+  type JointChange,
   judgeBy,
   listsOf,
   queriesOf,
@@ -23,13 +24,13 @@ import { namedRows, SET_TIMES } from '../storage/parameter.ts';
 import type { Columns, Step } from '../storage/step.ts';
 import type { Steps, WriteKind } from '../storage/writer.ts';
 
-/** Returns changes with tags, given the parts of creations; `accepts` is that of ids. */
+/** Returns changes with tags, given the parts of creations; `admits` is that of ids. */
 export function taggedChange(
   parts: readonly WritePart[],
   createTags: string,
-  accepts = 'TRUE',
-): WriteKind<Change, (Stored & Verdict) | undefined> {
-  const named = namedWith(parts, accepts);
+  admits = 'TRUE',
+): WriteKind<JointChange, (Stored & Verdict) | undefined> {
+  const named = namedWith(parts, admits);
   const steps = stepsWith(named, createTags, reportsOf(parts));
   return {
     steps: () => steps,
@@ -62,19 +63,19 @@ function hasFields({ rows: [values = []] }: Change): boolean {
 
 const TARGET = `notes ON ${isTarget(notes, 'requests')}`;
 
-function namedWith(parts: readonly WritePart[], accepts: string): string {
+function namedWith(parts: readonly WritePart[], admits: string): string {
   return [
     namedRows('requests', ['_id', '_condition', '_has_fields']),
     changedRows(notes),
     ...queriesOf(parts),
-    `accepted AS MATERIALIZED (
-      SELECT _position, id FROM requests CROSS JOIN ${TARGET} WHERE ${accepts})`,
+    `admitted AS MATERIALIZED (
+      SELECT _position, id FROM requests CROSS JOIN ${TARGET} WHERE ${admits})`,
     `chosen AS (
       SELECT id AS note_id, _tag AS tag_id FROM tags_by_id
-      CROSS JOIN accepted ON accepted._position = _request
+      CROSS JOIN admitted ON admitted._position = _request
       UNION ALL
       SELECT id, (SELECT min(id) FROM tags WHERE name = _tag) FROM tags_by_name
-      CROSS JOIN accepted ON accepted._position = _request)`,
+      CROSS JOIN admitted ON admitted._position = _request)`,
   ].join(',\n    ');
 }
 
@@ -84,7 +85,7 @@ function stepsWith(named: string, createTags: string, reports: Columns): Steps {
     name,
     `iif(_position = 0, ${sql}, NULL)`,
   ]);
-  const isChanged = 'sent._position IN (SELECT accepted._position FROM accepted)';
+  const isChanged = 'sent._position IN (SELECT admitted._position FROM admitted)';
   return {
     before: {
       named,
@@ -99,7 +100,7 @@ function stepsWith(named: string, createTags: string, reports: Columns): Steps {
     },
     createTags: step(createTags),
     untag: step(`
-      DELETE FROM note_tags WHERE note_id IN (SELECT id FROM accepted)
+      DELETE FROM note_tags WHERE note_id IN (SELECT id FROM admitted)
         AND (note_id, tag_id) NOT IN (SELECT note_id, tag_id FROM chosen)`),
     tag: step(`
       INSERT INTO note_tags (note_id, tag_id)

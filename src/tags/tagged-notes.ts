@@ -35,7 +35,7 @@ const TAG_IDS: WritePart = {
     unknown AS (
       SELECT _request, json_group_array(_place) AS places FROM tags_by_id
       WHERE NOT EXISTS (SELECT 1 FROM tags WHERE id = _tag) GROUP BY _request)`,
-  accepts: '_position NOT IN (SELECT _request FROM unknown)',
+  admits: '_position NOT IN (SELECT _request FROM unknown)',
   report: { columns: { request: '_request', places: 'places' }, from: 'FROM unknown' },
   after: {
     tagById: `
@@ -57,7 +57,7 @@ const TAG_NAMES: WritePart = {
   queries: `
     first_names AS (
       SELECT min(_position) AS _place, _request, _tag FROM tags_by_name
-      WHERE _request IN (SELECT _position FROM accepted)
+      WHERE _request IN (SELECT _position FROM admitted)
         AND NOT EXISTS (SELECT 1 FROM tags WHERE name = _tag)
       GROUP BY _tag),
     new_tags AS (
@@ -85,6 +85,6 @@ const PARTS = [TAG_IDS, TAG_NAMES];
 /** Returns the parts of tags in writes. */
 export function tagsOfNotes(resource: Resource): readonly WritePart[] {
   if (resource !== notes) return [];
-  const change = taggedChange(PARTS, CREATE_TAGS, TAG_IDS.accepts);
+  const change = taggedChange(PARTS, CREATE_TAGS, TAG_IDS.admits);
   return PARTS.map((part) => ({ ...part, change }));
 }

@@ -64,6 +64,7 @@ async function startWriter(test: TestContext) {
     drop: (id: number) => submit(drop, [[id]], [id]),
     putWithMore: (id: number, text: string, moreSize: number) =>
       write(put, { rows: [[id, text]], claims: [[id]], moreSize }),
+    putClaiming: (id: number, ...claims: Claim[]) => submit(put, claims, [id, 'a']),
     /** Puts without a key: such writes never conflict. */
     putWithoutKey: (id: number, text: string) => submit(put, [], [id, text]),
     /** Returns the stored ids and texts. */
@@ -122,6 +123,17 @@ const ORDERS: readonly {
     statements: ['put 1', 'drop 1', 'drop 1'],
     outcomes: [true, true, false],
     stored: [],
+  },
+  {
+    name: 'one claim in one mode is shared, in another or in none it is not',
+    writes: ({ putClaiming }) => [
+      ...[putClaiming(1, ['a', 'x']), putClaiming(2, ['a', 'x'], ['b']), putClaiming(3, ['b'])],
+      ...[putClaiming(4, ['a', 'y']), putClaiming(5, ['a', 'y']), putClaiming(6, ['a'])],
+      ...[putClaiming(7, ['a', 'y']), putClaiming(8, ['c'], ['d', 'x']), putClaiming(9, ['d'])],
+    ],
+    statements: ['put 1 2', 'put 3 4 5', 'put 6', 'put 7 8', 'put 9'],
+    outcomes: Array(9).fill(true),
+    stored: ['1 a', '2 a', '3 a', '4 a', '5 a', '6 a', '7 a', '8 a', '9 a'],
   },
   {
     name: 'those without a key share a statement',

@@ -67,7 +67,7 @@ export function testNoteTags(engine: Engine, games = 2): void {
     assert.equal(await noteTags.read([3, 11]), 'no tag');
   });
 
-  test('tags on notes: creations and changes share their steps, and refuse each other nothing', async (t) => {
+  test('tags on notes: creations share their steps, and refuse each other nothing', async (t) => {
     const heard = overhear(await engine.open(t));
     const { notes, tags } = taggingTablesOf(heard.database);
     await tags.create([['old']]);
