@@ -167,12 +167,8 @@ export function createWriter(
     limits: { ...BATCH_LIMITS, guaranteedItems: BATCH_LIMITS.batchItems },
   });
   return (kind, write, recipient) => {
-    const item: unknown = {
-      kind,
-      write,
-      recipient,
-      size: sizeOf(write.rows) + (write.moreSize ?? 0),
-    };
+    const size = sizeOf(write.rows) + (write.moreSize ?? 0);
+    const item: unknown = { kind, write, recipient, size };
     return batcher.submit(item as Item) as Promise<never>;
   };
 }
@@ -208,9 +204,9 @@ function isTaken({ claimed }: Run, claims: readonly Claim[]): boolean {
 
 function prepare({ kind, writes }: Run, steps: Steps, now: number): PreparedStep[] {
   const lists = kind.lists?.(writes) ?? { sent: writes.flatMap(({ rows }) => rows) };
+  const all = Object.values(steps);
   const parameter = parameterOf(now, lists);
-  return Object.values(steps).map((step) => ({
-    step,
-    parameter: step.ignoresRows ? parameterOf(now, { ...lists, sent: [] }) : parameter,
-  }));
+  const isShorter = all.some(({ ignoresRows }) => ignoresRows);
+  const withoutRows = isShorter ? parameterOf(now, { ...lists, sent: [] }) : parameter;
+  return all.map((step) => ({ step, parameter: step.ignoresRows ? withoutRows : parameter }));
 }
