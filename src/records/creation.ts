@@ -1,4 +1,6 @@
-// Creations of records. Those that wait share their steps, with the parts that any of them has.
+// Creations of records. Those that wait share their steps, with the parts that any of them has:
+// what parts do first; `before`, which reports on the requests; `insert`, which creates the records
+// of those that are admitted; what parts write about these; and last, what changes who is admitted.
 import type { Resource } from '../resources/resource.ts';
 import type { Row } from '../storage/database.ts';
 import { GENERATION, LAST_NUMBER, lastIdSql, tagOf } from '../storage/numbers.ts';
@@ -116,7 +118,7 @@ function listsWith(parts: readonly WritePart[], writes: readonly Creation[]): Li
   return { requests, sent, ...listsOf(parts, writes) };
 }
 
-/** They report before they write: afterwards, a new key looks like a known one. */
+/** Returns the steps of creations with parts. */
 function stepsWith(resource: Resource, parts: readonly WritePart[]): Steps {
   const named = namedWith(resource, parts);
   const times = parts.find((part) => part.times)?.times;
