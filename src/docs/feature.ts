@@ -8,9 +8,8 @@ import type { Route } from '../http/route.ts';
 import { renderGuidesPage } from './guides.ts';
 import { renderLanding } from './landing.ts';
 import { PAGE_HEADERS, SECURITY_HEADERS } from './page.ts';
-import { problemRoutes } from './problems.ts';
+import { problemRoutes, withPagesForUnknown } from './problems.ts';
 import { createAssetServer, readAssets } from './static.ts';
-import { withPagesForUnknown } from './unknown.ts';
 
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);
