@@ -78,10 +78,7 @@ export async function findFaults({ read }: Source, sql: string): Promise<string[
   }
 }
 
-async function findIndexFaults(
-  source: Source,
-  onShare: (share: number) => void,
-): Promise<string[]> {
+async function findIndexFaults(source: Source, onShare: (share: number) => void) {
   // One snapshot, because the service may index meanwhile.
   await source.read({ sql: 'BEGIN' });
   const faults: string[] = [];

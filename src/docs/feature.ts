@@ -51,18 +51,14 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
   function routes(bases: Bases): Route[] {
     const contract = contractAt(text, bases);
     const { info } = JSON.parse(contract);
-    const pages = {
-      '/docs': serverOf(renderLanding(info, bases.baseUrl, requiresKey, drawings), PAGE_HEADERS),
-      '/docs/guides': serverOf(renderGuidesPage(), PAGE_HEADERS),
-      '/openapi.json': serverOf(contract, ['content-type', 'application/json']),
-    };
+    const landing = renderLanding(info, bases.baseUrl, requiresKey, drawings);
     const headers = ['location', `${basePath(bases)}/docs`];
 
     const own = [
       endpoint('GET', '/', () => ({ status: 307, headers })),
-      ...Object.entries(pages).map(([path, serve]) =>
-        endpoint('GET', path, ({ call }) => serve(call.headers)),
-      ),
+      textAt('/docs', landing, PAGE_HEADERS),
+      textAt('/docs/guides', renderGuidesPage(), PAGE_HEADERS),
+      textAt('/openapi.json', contract, ['content-type', 'application/json']),
       endpoint<{ asset: string }>('GET', '/docs/{asset}', ({ parameters, call }) => {
         const serve = files.get(parameters.asset);
         if (!serve) throw new Problem('not-found', 'The documentation has no such file.');
@@ -80,6 +76,7 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
   return { routes };
 }
 
-function serverOf(text: string, headers: readonly string[]) {
-  return createAssetServer(Buffer.from(text), [...headers, ...REVALIDATE]);
+function textAt(path: string, text: string, headers: readonly string[]): Route {
+  const serve = createAssetServer(Buffer.from(text), [...headers, ...REVALIDATE]);
+  return endpoint('GET', path, ({ call }) => serve(call.headers));
 }
