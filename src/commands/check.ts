@@ -19,7 +19,6 @@ const GENERATION_QUERY = `
   WHERE NOT (SELECT count(*) = 1 AND max(generation) GLOB '${'[0-9a-f]'.repeat(8)}'
     FROM notes_server_generation)`;
 
-/** What a check can leave out, and whom it tells what is no fault. */
 interface CheckOptions {
   readonly withWords?: boolean;
   readonly onProgress?: OnProgress;

@@ -110,7 +110,6 @@ export function readerOf(relation: Relation, check = checkOf(relation)) {
   };
 }
 
-/** Functions that return the value of a column, or throw. */
 const READ_COLUMN = {
   id: (line: LineValue, name: string) => numberIn(line, name, -MAX_IMPORTED_ID, MAX_IMPORTED_ID),
   position: (line: LineValue, name: string) => numberIn(line, name, 1, MAX_IMPORTED_ID),

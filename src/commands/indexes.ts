@@ -5,10 +5,8 @@ import type { Resource } from '../resources/resource.ts';
 import { WORD_INDEXES } from '../search/word-indexes.ts';
 import type { Source, Statement } from '../storage/database.ts';
 
-/** An index of the records of a resource. */
 interface RecordIndex {
   readonly resource: Resource;
-  /** SQL that empties it. */
   readonly empty: string;
   /** SQL that removes the words of earlier texts, also of those that it still contains. */
   readonly purge: readonly string[];

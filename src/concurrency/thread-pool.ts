@@ -145,7 +145,6 @@ export class ThreadPool {
     this.#addIdle(threads);
   }
 
-  /** Gives idle threads to the waiting requests in order. */
   #distribute(): void {
     for (const waiter of this.#waiters()) {
       if (this.#idle.size < waiter.size) break;

@@ -25,7 +25,6 @@ const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
 /** Leaves out of the contract what only the build needs. */
 const published = (name: string, value: unknown) => (name.startsWith('x-tool') ? undefined : value);
 
-/** The contract as a text, the files of the pages and the guides. Rejects without a build. */
 const loadDocumentation = () =>
   Promise.all([
     readFile(CONTRACT, 'utf8').then((text) => JSON.stringify(JSON.parse(text, published))),

@@ -59,7 +59,6 @@ ${render('prev', 'Previous', GUIDES[index - 1])}${render('next', 'Next', GUIDES[
 }
 
 class GuideRenderer extends Renderer {
-  /** A link to each section. */
   readonly sections: string[] = [];
 
   override heading({ tokens, depth, text }: Tokens.Heading): string {

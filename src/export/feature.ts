@@ -19,7 +19,6 @@ export const EXPORT_LIMITS = {
 
 const HEADERS = ['content-type', 'application/x-ndjson', 'cache-control', 'no-store'];
 
-/** What is exported by this process. */
 interface Exported {
   readonly options: StorageOptions;
   readonly database: Database;

@@ -44,7 +44,6 @@ export const INDEX_TIMES = {
 /** The time for a byte of a step's size, until a full step has been measured. */
 const ASSUMED_MS_PER_BYTE = 0.000_2;
 
-/** A search that waits. */
 interface Waiting {
   readonly end: (error: unknown) => void;
   /** The number of the last change that it must find, and when a read told; infinite before. */

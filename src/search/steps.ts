@@ -43,7 +43,6 @@ export interface IndexPosition {
   readonly id: number | null;
 }
 
-/** A step that can be written. */
 interface Step extends RowSet {
   readonly to: IndexPosition;
   /** The bytes of its texts, and some for each record. */

@@ -29,7 +29,6 @@ export const WORD_INDEXES = SEARCHABLE.map((resource) => {
   };
 });
 
-/** Resolves with a line for each fault. All reads must be of one snapshot. */
 async function findWordFaults(
   { read }: Source,
   resource: Searchable,
