@@ -64,15 +64,13 @@ export class Supervisor {
   }
 
   async start(): Promise<void> {
-    const { processes, host, port, socket } = this.#options;
+    const { processes } = this.#options;
     try {
       this.#keys = await loadKeys(this.#options);
       // Pass a fixed number: `auto` could yield another one when a replacement starts.
       cluster.setupPrimary({ args: [...process.argv.slice(2), `--processes=${processes}`] });
-      // For 0, Node would choose another port whenever all processes have died.
-      if (port === 0 && socket === undefined) this.#port = await freePort(host);
       // Start one process first, so that one alone creates the database and errors appear once.
-      const first = await this.#startServing();
+      const first = await this.#startFirst();
       const others = Array.from({ length: processes - 1 }, () => this.#startServing());
       for (const member of [first, ...(await Promise.all(others))]) void this.#keepServing(member);
     } catch (error) {
@@ -109,6 +107,20 @@ export class Supervisor {
     const failed = (await Promise.all(endings)).flat();
     if (failed.length > 0)
       throw new Error(`${failed.length} of ${endings.length} processes failed to stop: ${failed}`);
+  }
+
+  async #startFirst(): Promise<Child> {
+    const { host, port, socket } = this.#options;
+    if (port !== 0 || socket !== undefined) return this.#startServing();
+    for (;;) {
+      this.#port = await freePort(host);
+      try {
+        return await this.#startServing();
+      } catch (error) {
+        // Another program has taken the port meanwhile.
+        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      }
+    }
   }
 
   async #startServing(): Promise<Child> {
@@ -207,6 +219,7 @@ export class Supervisor {
   }
 }
 
+/** Chooses the port: for 0, Node would choose another one whenever all processes have died. */
 async function freePort(host: string): Promise<number> {
   await using server = createServer().listen(0, host);
   await once(server, 'listening');

@@ -111,7 +111,7 @@ async function* termsIn({ read }: Source) {
   }
 }
 
-/** Returns the statement that subtracts the words of {@link HASHES}, a page of those in the index. */
+/** Returns the SQL that subtracts the words of the index that are in {@link HASHES}. */
 function subtractionSql(resource: Searchable, isContained: string): string {
   const columns = searchedFieldsOf(resource);
   const column = columns.map((name, index) => `WHEN '${name}' THEN ${index}`).join(' ');
