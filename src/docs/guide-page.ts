@@ -1,5 +1,5 @@
-// Renders a guide from Markdown to its page, when the service is built. Its code is coloured, and has
-// marks for styles and copy.js: options, addresses of the service, and what is typed.
+// Renders a guide from Markdown to its page, when the service is built. Code has colours, and marks
+// for styles and copy.js: options, addresses of the service, and what is typed.
 import hljs from 'highlight.js';
 import { Marked, Renderer, type Tokens } from 'marked';
 import { GUIDES, type Guide, renderGuideMenu } from './guides.ts';
