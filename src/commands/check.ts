@@ -21,7 +21,6 @@ const GENERATION_QUERY = `
   WHERE NOT (SELECT count(*) = 1 AND max(generation) GLOB '${'[0-9a-f]'.repeat(8)}'
     FROM notes_server_generation)`;
 
-/** What a check can leave out, and whom it tells what is no fault. */
 interface CheckOptions {
   readonly withWords?: boolean;
   readonly onProgress?: OnProgress;
@@ -80,10 +79,7 @@ export async function findFaults({ read }: Source, sql: string): Promise<string[
   }
 }
 
-async function findIndexFaults(
-  source: Source,
-  onShare: (share: number) => void,
-): Promise<string[]> {
+async function findIndexFaults(source: Source, onShare: (share: number) => void) {
   // One snapshot, because the service may index meanwhile.
   await source.read({ sql: 'BEGIN' });
   const faults: string[] = [];

@@ -99,13 +99,10 @@ export function readRecord(value: LineValue): RecordLine {
 }
 
 /** Returns a function that reads a line, and throws if an id or what `check` sees is wrong. */
-export function readerOf(
-  relation: Relation,
-  check = checkOf(relation),
-): (value: LineValue) => RecordLine {
+export function readerOf(relation: Relation, check = checkOf(relation)) {
   const names = columnsOf(relation).filter((column) => !(column in relation.fields));
   const kinds = 'columns' in relation ? relation.columns : {};
-  return (value) => {
+  return (value: LineValue): RecordLine => {
     const others = names.map((name) => READ_COLUMN[kinds[name] ?? 'id'](value, name));
     // What is no field has one form in an export, in which it was read.
     const fault = check({ ...value, created_at: null, updated_at: null, tag_ids: undefined });
@@ -114,7 +111,6 @@ export function readerOf(
   };
 }
 
-/** Functions that return the value of a column, or throw. */
 const READ_COLUMN = {
   id: (line: LineValue, name: string) => numberIn(line, name, -MAX_IMPORTED_ID, MAX_IMPORTED_ID),
   position: (line: LineValue, name: string) => numberIn(line, name, 1, MAX_IMPORTED_ID),
@@ -150,10 +146,7 @@ export function recordCheck(template: string): (value: unknown) => string | unde
 }
 
 /** Returns a record's number and its times in ms since 1970. Throws if `head` contradicts it. */
-export function readChange(
-  value: LineValue,
-  { lastIds }: Head,
-): readonly [number: number, createdAt: number | null, updatedAt: number | null] {
+export function readChange(value: LineValue, { lastIds }: Head): readonly (number | null)[] {
   const number = numberIn(value, 'number', 1, lastIds[CHANGES] ?? 0, ', as the first line states');
   return [number, timeIn(value, 'created_at'), timeIn(value, 'updated_at')];
 }

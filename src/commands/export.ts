@@ -53,10 +53,7 @@ export async function* exportTexts(source: Source, onProgress: OnProgress = () =
 }
 
 /** Reads a table page by page: one line of JSON for each record, with its type as first member. */
-export async function* recordLines(
-  source: Source,
-  relation: Relation,
-): AsyncGenerator<{ readonly lines: string; readonly count: number }> {
+export async function* recordLines(source: Source, relation: Relation) {
   const kinds = 'columns' in relation ? relation.columns : {};
   const own = columnsOf(relation).map((name) => withKind(memberOf(relation, name), kinds[name]));
   const times = ['created_at', 'updated_at'].map((column) => `'${column}', ${timeSql(column)}`);

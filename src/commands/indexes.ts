@@ -7,7 +7,6 @@ import type { Source, Statement } from '../storage/database.ts';
 
 interface RecordIndex {
   readonly resource: Resource;
-  /** SQL that empties it. */
   readonly empty: string;
   /** SQL that removes the words of earlier texts, also of those that it still contains. */
   readonly purge: readonly string[];

@@ -31,7 +31,6 @@ export async function openSnapshot(
   return openCopy(db.name, served, copyTo);
 }
 
-/** Opens a snapshot of a copy in the folder for temporary files. */
 async function openCopy(name: string, source: Source, copyTo: CopyTo) {
   let folder: string | undefined;
   try {

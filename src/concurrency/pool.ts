@@ -16,12 +16,10 @@ export const pool = demonstration({
     return {
       inputs: Array.from({ length: Math.min(total, max_workers) }, () => input),
       answer(results: readonly (readonly Hashed[])[]) {
-        const outcomes = results
-          .flat()
-          .sort(([one], [other]) => one - other)
-          .map(([index, outcome]) => ({ item: items[index], ...outcome }));
-        const succeeded = outcomes.filter((each) => 'result' in each);
-        const failed = outcomes.filter((each) => 'error' in each);
+        const outcomes = new Map(results.flat());
+        const all = items.map((item, index) => ({ item, ...outcomes.get(index) }));
+        const succeeded = all.filter((each) => 'result' in each);
+        const failed = all.filter((each) => 'error' in each);
         return JSON.stringify({ total, max_workers, succeeded, failed });
       },
     };

@@ -107,15 +107,12 @@ export class ThreadPool {
   }
 
   /** Resolves in the order of the calls, but last for clients that may have gone. */
-  async #lease(
-    size: number,
-    signal?: AbortSignal,
-    mayBeGone?: AbortSignal,
-  ): Promise<readonly PoolThread[]> {
+  async #lease(size: number, signal?: AbortSignal, mayBeGone?: AbortSignal) {
     const full = () => new NoThreads('Too many demonstrations wait for threads.');
     if (this.#queue.size >= POOL_LIMITS.queue) throw full();
     const late = () => new NoThreads('No threads became free in time.');
-    return waitWithin({ ms: POOL_LIMITS.queueMs, late, signal }, (grant, refuse) => {
+    const bounds = { ms: POOL_LIMITS.queueMs, late, signal };
+    return waitWithin<readonly PoolThread[]>(bounds, (grant, refuse) => {
       const waiter: Waiter = { size, grant, refuse };
       const doubt = () => {
         if (!this.#queue.delete(waiter)) return;
@@ -148,7 +145,6 @@ export class ThreadPool {
     this.#addIdle(threads);
   }
 
-  /** Gives idle threads to the waiting requests in order. */
   #distribute(): void {
     for (const waiter of this.#waiters()) {
       if (this.#idle.size < waiter.size) break;

@@ -8,9 +8,8 @@ import type { Route } from '../http/route.ts';
 import { renderGuidesPage } from './guides.ts';
 import { renderLanding } from './landing.ts';
 import { PAGE_HEADERS, SECURITY_HEADERS } from './page.ts';
-import { problemRoutes } from './problems.ts';
+import { problemRoutes, withPagesForUnknown } from './problems.ts';
 import { createAssetServer, readAssets } from './static.ts';
-import { withPagesForUnknown } from './unknown.ts';
 
 const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);
@@ -26,7 +25,6 @@ const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
 /** Leaves out of the contract what only the build needs. */
 const published = (name: string, value: unknown) => (name.startsWith('x-tool') ? undefined : value);
 
-/** The contract as a text, the files of the pages and the guides. Rejects without a build. */
 const loadDocumentation = () =>
   Promise.all([
     readFile(CONTRACT, 'utf8').then((text) => JSON.stringify(JSON.parse(text, published))),
@@ -52,18 +50,14 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
   function routes(bases: Bases): Route[] {
     const contract = contractAt(text, bases);
     const { info } = JSON.parse(contract);
-    const pages = {
-      '/docs': serverOf(renderLanding(info, bases.baseUrl, requiresKey, drawings), PAGE_HEADERS),
-      '/docs/guides': serverOf(renderGuidesPage(), PAGE_HEADERS),
-      '/openapi.json': serverOf(contract, ['content-type', 'application/json']),
-    };
+    const landing = renderLanding(info, bases.baseUrl, requiresKey, drawings);
     const headers = ['location', `${basePath(bases)}/docs`];
 
     const own = [
       endpoint('GET', '/', () => ({ status: 307, headers })),
-      ...Object.entries(pages).map(([path, serve]) =>
-        endpoint('GET', path, ({ call }) => serve(call.headers)),
-      ),
+      textAt('/docs', landing, PAGE_HEADERS),
+      textAt('/docs/guides', renderGuidesPage(), PAGE_HEADERS),
+      textAt('/openapi.json', contract, ['content-type', 'application/json']),
       endpoint<{ asset: string }>('GET', '/docs/{asset}', ({ parameters, call }) => {
         const serve = files.get(parameters.asset);
         if (!serve) throw new Problem('not-found', 'The documentation has no such file.');
@@ -81,6 +75,7 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
   return { routes };
 }
 
-function serverOf(text: string, headers: readonly string[]) {
-  return createAssetServer(Buffer.from(text), [...headers, ...REVALIDATE]);
+function textAt(path: string, text: string, headers: readonly string[]): Route {
+  const serve = createAssetServer(Buffer.from(text), [...headers, ...REVALIDATE]);
+  return endpoint('GET', path, ({ call }) => serve(call.headers));
 }

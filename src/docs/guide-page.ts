@@ -1,13 +1,20 @@
-// Renders a guide from Markdown to its page, when the service is built.
+// Renders a guide from Markdown to its page, when the service is built. Code has colours, and marks
+// for styles and copy.js: options, addresses of the service, and what is typed.
+import hljs from 'highlight.js';
 import { Marked, Renderer, type Tokens } from 'marked';
 import { GUIDES, type Guide, renderGuideMenu } from './guides.ts';
-import { highlight } from './highlight.ts';
 import { COPY_BUTTON, COPY_STATUS, escapeHtml, renderPage } from './page.ts';
 
 const ROOT = '../../';
 
 /** A guide with at least as many sections has a table of contents. */
 const MIN_SECTIONS = 4;
+
+/** They must not break after a hyphen. */
+const OPTION = /(?<![^\s[(>])--?[A-Za-z][\w-]*/g;
+
+/** The address of the service in the guides; what an operator sets for it is another. */
+const ADDRESS = /(?<!BASE_URL=)http:\/\/127\.0\.0\.1:3000/g;
 
 /** Returns the page of `guide`, whose text has no HTML. */
 export function renderGuide(guide: Guide, markdown: string): string {
@@ -52,7 +59,6 @@ ${render('prev', 'Previous', GUIDES[index - 1])}${render('next', 'Next', GUIDES[
 }
 
 class GuideRenderer extends Renderer {
-  /** A link to each section. */
   readonly sections: string[] = [];
 
   override heading({ tokens, depth, text }: Tokens.Heading): string {
@@ -92,4 +98,24 @@ class GuideRenderer extends Renderer {
 function idOf(heading: string): string {
   const words = heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '');
   return words.replaceAll(' ', '-');
+}
+
+/** Returns code as HTML, in the colours of its language. Throws for an unknown one. */
+function highlight(code: string, language: string): string {
+  if (language === 'text') return mark(escapeHtml(code));
+  if (language === 'console') return code.split('\n').map(highlightLine).join('\n');
+  return mark(hljs.highlight(code, { language }).value);
+}
+
+/** Marks what the reader types, so that a script can copy it without the prompt and the output. */
+function highlightLine(line: string): string {
+  if (!line.startsWith('$ ')) return highlight(line, 'text');
+  const typed = highlight(line.slice(2), 'sh');
+  return `<span class="prompt">$ </span><span class="typed">${typed}</span>`;
+}
+
+function mark(html: string): string {
+  return html
+    .replace(OPTION, '<span class="option">$&</span>')
+    .replace(ADDRESS, '<span class="base-url">$&</span>');
 }

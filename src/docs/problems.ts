@@ -1,15 +1,16 @@
-// The page at a problem's `type` URL, with meaning, remedy and example, and the list at /problems.
+// The pages of problems: of each at its `type` URL, of all at /problems, and where no page is.
 
 import { endpoint } from '../contract/endpoint.ts';
 import { type ProblemType, problems } from '../contract/generated.js';
 import { parseWeights } from '../http/accept.ts';
-import { Problem } from '../http/problem.ts';
+import { type Bases, basePath } from '../http/paths.ts';
+import { Problem, problemReply } from '../http/problem.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call, Route } from '../http/route.ts';
 import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from './page.ts';
 
 /** The header of all that depends on `accept`, flat. */
-export const VARY = ['vary', 'accept'];
+const VARY = ['vary', 'accept'];
 /** The forms of a page, rendered at the start: neither depends on a request. */
 type Forms = Readonly<Record<'html' | 'json', Reply>>;
 
@@ -33,13 +34,33 @@ export function problemRoutes(problemBase: string): Route[] {
   ];
 }
 
+/**
+ * Returns `routes`, whose answer to browsers where no page is has the way back; other clients get
+ * the problem. The route of `/` answers for unknown paths.
+ */
+export function withPagesForUnknown(bases: Bases, routes: readonly Route[]): Route[] {
+  // Relative URLs would depend on the depth of the path.
+  const root = escapeHtml(`${basePath(bases)}/`);
+
+  function refuse(problem: Problem, call: Call): Reply | undefined {
+    const isRead = call.method === 'GET' || call.method === 'HEAD';
+    if (!isRead || problem.slug !== 'not-found') return undefined;
+    const reply = problemReply(problem, bases.problemBase);
+    const { html, json } = weightsOf(call);
+    if (html <= json) return { ...reply, headers: [...(reply.headers ?? []), ...VARY] };
+    const headers = [...PAGE_HEADERS, 'cache-control', 'no-store', ...VARY];
+    return { status: 404, headers, body: renderUnknown(root, problem.message) };
+  }
+  return routes.map((route) => ({ ...route, refuse }));
+}
+
 function choose({ html, json }: Forms, call: Call): Reply {
   const weights = weightsOf(call);
   return weights.json > 0 && weights.json >= weights.html ? json : html;
 }
 
 /** Returns the weights of the two forms in `accept`; wildcards such as `text/*` do not count. */
-export function weightsOf({ headers }: Call): { html: number; json: number } {
+function weightsOf({ headers }: Call): { html: number; json: number } {
   const accepted = parseWeights(headers.accept);
   const weightOf = (type: string) => accepted.get(type) ?? 0;
   const json = Math.max(weightOf('application/json'), weightOf('application/problem+json'));
@@ -95,4 +116,18 @@ function explain({ slug, status, title, meaning, remedy }: ProblemType) {
 
 function renderJson(value: unknown): Reply {
   return jsonReply(200, JSON.stringify(value), [...SECURITY_HEADERS, ...VARY]);
+}
+
+function renderUnknown(root: string, message: string): string {
+  return renderPage({
+    title: '404 Not Found - notes-server',
+    root,
+    main: `<h1><span class="status">404</span> Not Found</h1>
+<p>${escapeHtml(message)} Check the path: a slash at its end makes it a different path.</p>
+<ul class="guide-list">
+<li><a href="${root}docs">Documentation</a> <span class="soft">Operations, first steps.</span></li>
+<li><a href="${root}docs/guides">Guides</a> <span class="soft">How to use and run it.</span></li>
+<li><a href="${root}problems">Problems</a> <span class="soft">What each error means.</span></li>
+</ul>`,
+  });
 }

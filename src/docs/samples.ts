@@ -22,7 +22,6 @@ function writeCurl({ method, url, headers, body }: SampleRequest): string {
   return `curl ${[...options, `'${url}'`].join(' \\\n  ')}`;
 }
 
-/** Returns a text as one quoted word of a shell. */
 function shellText(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

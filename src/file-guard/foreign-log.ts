@@ -40,7 +40,6 @@ export function removeOrigin(log: string): void {
   if (!fs.existsSync(log)) fs.rmSync(originOf(log), { force: true });
 }
 
-/** Whether the log beside `path` is known to belong to another file. */
 function hasForeignLog(path: string): boolean {
   const [log] = companionsOf(path);
   const size = fs.statSync(log, { throwIfNoEntry: false })?.size ?? 0;

@@ -38,7 +38,6 @@ export async function guards(
     nameOf: (sender: Sender, key?: string) =>
       key === undefined ? addressOf(sender, trustProxy) : `key ${key}`,
     keyLabels: () => (keys?.entries ?? []).map(({ label }) => label),
-    /** Reloads the key file, or uses `given`; resolves with the number of keys. */
     reloadKeys: async (given?: readonly KeyEntry[]) => (await keys?.reload(given)) ?? 0,
   } satisfies Feature & Record<string, unknown>;
 }

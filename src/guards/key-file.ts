@@ -25,22 +25,14 @@ type Attributes = Omit<KeyEntry, 'digest' | 'label'>;
 
 const PLAIN: Attributes = { name: null, access: 'write', expiresAt: null, expiresMs: null };
 
-/** The parser of an attribute returns undefined if the text breaks the rule. */
-const ATTRIBUTES: Readonly<
-  Record<string, { rule: string; parse: (text: string) => Partial<Attributes> | undefined }>
-> = {
-  name: {
-    rule: '1 to 64 letters, digits, dots, underscores and hyphens',
-    parse: (name) => (/^[\w.-]{1,64}$/.test(name) ? { name } : undefined),
-  },
-  access: {
-    rule: 'read or write',
-    parse: (access) => (access === 'read' || access === 'write' ? { access } : undefined),
-  },
-  expires: {
-    rule: 'a date such as 2027-03-01 or a time such as 2027-03-01T12:00:00Z',
-    parse: parseExpiry,
-  },
+/** The parser of an attribute returns the rule if the text breaks it. */
+const PARSERS: Readonly<Record<string, (text: string) => Partial<Attributes> | string>> = {
+  name: (name) =>
+    /^[\w.-]{1,64}$/.test(name)
+      ? { name }
+      : '1 to 64 letters, digits, dots, underscores and hyphens',
+  access: (access) => (access === 'read' || access === 'write' ? { access } : 'read or write'),
+  expires: parseExpiry,
 };
 
 /** Parses attributes in the form NAME=VALUE. Throws an Error with one rule, and quotes nothing. */
@@ -48,24 +40,25 @@ function parseAttributes(texts: readonly string[]): Attributes {
   const values = new Map<string, Partial<Attributes>>();
   for (const text of texts) {
     const [, name = '', value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? [];
-    const attribute = Object.hasOwn(ATTRIBUTES, name) ? ATTRIBUTES[name] : undefined;
-    if (!attribute) {
-      const names = Object.keys(ATTRIBUTES);
+    const parse = Object.hasOwn(PARSERS, name) ? PARSERS[name] : undefined;
+    if (!parse) {
+      const names = Object.keys(PARSERS);
       const known = names.map((each) => `${each}=`).join(', ');
       throw new Error(`only ${known} may follow the key${suggestion(name, names)}`);
     }
-    const parsed = attribute.parse(value);
-    if (!parsed) throw new Error(`${name} takes ${attribute.rule}`);
+    const parsed = parse(value);
+    if (typeof parsed === 'string') throw new Error(`${name} takes ${parsed}`);
     if (values.has(name)) throw new Error(`${name} is given twice`);
     values.set(name, parsed);
   }
   return Object.assign({}, PLAIN, ...values.values());
 }
 
-function parseExpiry(text: string): Partial<Attributes> | undefined {
+function parseExpiry(text: string): Partial<Attributes> | string {
   const isDay = !/t/i.test(text);
   const shownMs = parseTime(isDay ? `${text}T23:59:59Z` : text)?.floor;
-  if (shownMs === undefined) return undefined;
+  if (shownMs === undefined)
+    return 'a date such as 2027-03-01 or a time such as 2027-03-01T12:00:00Z';
   const expiresAt = new Date(shownMs).toISOString().replace(/\.\d+/, '');
   return { expiresMs: isDay ? shownMs + 1_000 : shownMs, expiresAt };
 }
@@ -120,7 +113,7 @@ async function readText(file: string): Promise<string> {
 function parseLine(line: string): KeyEntry {
   const [key = '', ...texts] = line.split(/\s+/);
   if (!KEY.test(key)) throw new Error('a key is visible ASCII without commas, not in quotes');
-  if (Object.keys(ATTRIBUTES).some((name) => key.startsWith(`${name}=`)))
+  if (Object.keys(PARSERS).some((name) => key.startsWith(`${name}=`)))
     throw new Error('the key must come before its attributes');
   return entryOf(key, parseAttributes(texts));
 }

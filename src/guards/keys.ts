@@ -81,10 +81,7 @@ async function failLate(): Promise<never> {
 }
 
 /** Resolves with loaded keys, or undefined if `source` is empty. Rejects as the reload does. */
-export async function loadKeys(
-  source: KeySource,
-  entries?: readonly KeyEntry[],
-): Promise<Keys | undefined> {
+export async function loadKeys(source: KeySource, entries?: readonly KeyEntry[]) {
   const keys = requiresKey(source) ? new Keys(source) : undefined;
   await keys?.reload(entries);
   return keys;

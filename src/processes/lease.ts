@@ -15,7 +15,6 @@ export class LeaseQueue<Holder> {
     this.#notify = notify;
   }
 
-  /** Resolves when `holder` has the lease. */
   acquire(holder: Holder): Promise<void> {
     return new Promise((grant) => {
       this.#waiting.push({ holder, grant });

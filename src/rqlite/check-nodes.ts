@@ -63,10 +63,7 @@ async function standingsOf(cluster: Cluster, nodes: readonly string[]): Promise<
 }
 
 /** Yields the bounds of pages that are small on every node, without the records added meanwhile. */
-async function* commonPages(
-  nodes: readonly Node[],
-  relation: Relation,
-): AsyncGenerator<RowRange['bounds']> {
+async function* commonPages(nodes: readonly Node[], relation: Relation) {
   const sql = `SELECT CAST(max(${keysOf(relation)[0]}) AS TEXT) AS last FROM ${relation.table}`;
   const [end] = (await Promise.all(nodes.map(({ read }) => read({ sql }))))
     .flatMap(([row]) => (row?.last == null ? [] : [BigInt(String(row.last))]))
@@ -76,7 +73,7 @@ async function* commonPages(
     const ends = pages.flatMap(({ value }) => (value ? [BigInt(value.bounds[1])] : []));
     if (ends.length === 0) return;
     const last = String(ends.reduce((least, each) => (each < least ? each : least)));
-    yield [after, last];
+    yield [after, last] as const;
     after = last;
   }
 }

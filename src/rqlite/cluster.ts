@@ -62,7 +62,6 @@ export interface Reply {
 export const NODE_FAILURE =
   /\b(?:disk is full|disk I\/O error|unable to open|readonly|malformed|locked|busy|memory)\b/;
 
-/** The path of a read of one node. */
 const ASK = '/db/query?associative&level=none';
 
 /** Answered by every node, even without a leader. */

@@ -14,7 +14,6 @@ export function clusterAt(text: string) {
       const parts = { toRead: use === 'export', ...(warn && { warn }) };
       return openRqlite({ ...nodes, password }, use === 'serve' ? level : 'linearizable', parts);
     },
-    /** Resolves with a line for each fault of its nodes. */
     async check(password: string | undefined): Promise<string[]> {
       const { checkNodes } = await import('./check-nodes.ts');
       return checkNodes({ ...nodes, password });

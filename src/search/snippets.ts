@@ -64,34 +64,34 @@ export function snippetOf(
   maxCharacters: number,
 ): Snippet {
   for (const text of [body, title]) {
-    const folded = new FoldedText(text, maxCharacters);
-    const [first] = matchesIn(folded, needles, 0);
-    if (!first) continue;
-    const span = spanAround(text, first.start);
-    return cutOut(text, span, matchesIn(folded, needles, span.end));
+    const matches: Span[] = [];
+    let span: Span | undefined;
+    for (const match of matchesIn(new FoldedText(text, maxCharacters), needles)) {
+      span ??= spanAround(text, match.start);
+      if (match.start >= span.end) break;
+      matches.push(match);
+    }
+    if (span) return cutOut(text, span, matches);
   }
   const text = body || title;
   return cutOut(text, spanAround(text, 0), []);
 }
 
-/** Returns the matches that begin before `end`, in order; those that begin first in any case. */
-function matchesIn(folded: FoldedText, needles: readonly Needle[], end: number): Span[] {
+/** Yields the matches by the place where they begin. */
+function* matchesIn(folded: FoldedText, needles: readonly Needle[]): Generator<Span> {
   const { text } = folded;
   // All at once: one pass for each needle would take too long. Folded words need no escapes.
   const any = new RegExp(needles.map((needle) => needle.text).join('|'), 'g');
-  const matches: Span[] = [];
   for (let found = any.exec(text); found; found = any.exec(text)) {
     const { index } = found;
     const start = folded.startOf(text[index] === ' ' ? index + 1 : index);
-    if (matches.length > 0 && start >= end) break;
     for (const needle of needles.filter((each) => text.startsWith(each.text, index))) {
       const wordEnd = index + needle.text.trimEnd().length;
       const space = needle.isPrefix ? text.indexOf(' ', wordEnd) : wordEnd;
-      matches.push({ start, end: folded.endOf(space === -1 ? text.length : space) });
+      yield { start, end: folded.endOf(space === -1 ? text.length : space) };
     }
     any.lastIndex = index + 1;
   }
-  return matches;
 }
 
 /** Returns the span of a text, with the matches that begin in it; joins those that overlap. */

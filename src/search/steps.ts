@@ -41,7 +41,6 @@ export interface IndexPosition {
   readonly id: number | null;
 }
 
-/** A step that can be written. */
 interface Step extends RowSet {
   /** The stored position, and whether the log reaches back to it; that after the step. */
   readonly at: Pick<Row, 'number' | 'id' | 'reaches'>;

@@ -1,19 +1,24 @@
-// Compares the words in a search index with those of the texts, for the command `check`.
+// Compares the words in a search index with those of the texts, for the command `check`. Each word
+// adds to a sum of its record, by its text and its place: other words make another sum.
 import { insertionInto, pagesOf, type Rows, rowsOn } from '../pages.ts';
 import { columnsOf, type Relation } from '../resources/relation.ts';
-import type { Row, Source } from '../storage/database.ts';
+import type { Source } from '../storage/database.ts';
 import { type Searchable, searchedFieldsOf } from './steps.ts';
-import { WordSums, wordsIn } from './word-sums.ts';
 import { indexedText } from './words.ts';
 
 const TERMS_ON_PAGE = 10_000;
 
-/** If the words of more buckets differ, not all of their records may be found. */
-const MAX_BUCKETS = 1_000;
-
-/** Temporary tables: the words of the index, and the places of words that differ. */
+/** Temporary tables: the words of the index, their places, a page of words, and the sums. */
 const TERMS = 'temp.terms';
 const PLACES = 'temp.places';
+const HASHES = 'temp.hashes';
+const SUMS = 'temp.sums';
+
+/** A prime below 2^26: a product of two remainders is exact in JavaScript as well. */
+const PRIME = 67_108_859;
+
+/** More than any code unit, so that words of two never have the same hash. */
+const HASH_FACTOR = 65_599;
 
 /** Called with how much is done, from 0 to 1. */
 export type OnShare = (share: number) => void;
@@ -28,131 +33,116 @@ export function wordsOf(resource: Searchable, rows: Rows, of: Relation): Words[]
   return rows.map((row) => [Number(row[0]), ...textOf(row)]);
 }
 
-/** Compares the words of the records for which `isContained` is true, in SQL with their `id`. */
-export class WordComparison {
-  readonly #read: Source['read'];
-  readonly #resource: Searchable;
-  readonly #isContained: string;
-  readonly #sums: WordSums;
-
-  /** All reads must be of one snapshot. */
-  constructor({ read }: Source, resource: Searchable, isContained: string) {
-    this.#read = read;
-    this.#resource = resource;
-    this.#isContained = isContained;
-    this.#sums = new WordSums(searchedFieldsOf(resource));
-  }
-
-  /** Resolves with ids of records that have other words in the index than in their texts. */
-  async findDifferent(maxRecords: number, onShare: OnShare): Promise<unknown[]> {
-    const { table } = this.#resource.search;
-    await this.#read({
-      sql: `CREATE VIRTUAL TABLE ${TERMS} USING fts5vocab(main, '${table}', 'instance')`,
-    });
+/**
+ * Resolves with ids of records that have other words in the index than in their texts, of those for
+ * which `isContained` is true, in SQL with their `id`. All reads must be of one snapshot.
+ */
+export async function findDifferent(
+  source: Source,
+  resource: Searchable,
+  isContained: string,
+  maxRecords: number,
+  onShare: OnShare,
+): Promise<unknown[]> {
+  const { table } = resource.search;
+  for (const sql of [
+    `CREATE VIRTUAL TABLE ${TERMS} USING fts5vocab(main, '${table}', 'row')`,
+    `CREATE VIRTUAL TABLE ${PLACES} USING fts5vocab(main, '${table}', 'instance')`,
+    `CREATE TABLE ${HASHES} (term TEXT PRIMARY KEY, hash INTEGER) WITHOUT ROWID`,
+    `CREATE TABLE ${SUMS} (id INTEGER PRIMARY KEY, sum INTEGER, lengths TEXT)`,
     // A search by rank also needs the average lengths. This rejects if they are missing.
-    await this.#read({
-      sql: `SELECT rank FROM (SELECT '"' || term || '"' AS word FROM ${TERMS} LIMIT 1), ${table}
-            WHERE ${table} MATCH word LIMIT 1`,
-    });
-    const found = new Set<unknown>();
-    for await (const { records, share } of this.#texts()) {
-      for (const { id } of await this.#addTexts(records)) found.add(id);
-      if (found.size >= maxRecords) return [...found].slice(0, maxRecords);
-      onShare(share / 2);
-    }
-    for await (const { terms, share } of this.#terms()) {
-      for (const { term, sum } of terms) this.#sums.subtract(String(term), Number(sum));
-      onShare((1 + share) / 2);
-    }
-    const buckets = this.#sums.differences(MAX_BUCKETS);
-    const others = buckets.size > 0 ? await this.#findPlaces(buckets, maxRecords) : [];
-    for (const { id } of others) found.add(id);
-    return [...found].slice(0, maxRecords);
+    `SELECT rank FROM (SELECT '"' || term || '"' AS word FROM ${TERMS} LIMIT 1), ${table}
+     WHERE ${table} MATCH word LIMIT 1`,
+  ])
+    await source.read({ sql });
+  const total = await addTexts(source, resource, isContained, (share) => onShare(share / 2));
+  const subtraction = subtractionSql(resource, isContained);
+  let done = 0;
+  for await (const terms of termsIn(source)) {
+    const hashes = terms.map(({ term }) => [term, hashOf(String(term))]);
+    await source.read({ sql: `DELETE FROM ${HASHES}` });
+    await source.read(insertionInto(HASHES, ['term', 'hash'], hashes));
+    await source.read({ sql: subtraction });
+    done += terms.reduce((sum, { count }) => sum + Number(count), 0);
+    onShare((1 + Math.min(1, done / Math.max(1, total))) / 2);
   }
+  const different = await source.read({
+    sql: `SELECT id FROM ${SUMS} LEFT JOIN ${table}_docsize USING (id)
+          WHERE sum % ${PRIME} <> 0 OR hex(sz) <> lengths ORDER BY id LIMIT ${maxRecords}`,
+  });
+  return different.map(({ id }) => id);
+}
 
-  /** Yields the words of all records, and the share of the records that are done. */
-  async *#texts() {
-    const source = { read: this.#read };
-    const { table } = this.#resource;
-    const contained = `(SELECT * FROM ${table} WHERE ${this.#isContained})`;
-    const relation = { ...this.#resource, table: contained };
-    const [row] = await this.#read({ sql: `SELECT count(*) AS total FROM ${contained}` });
-    let done = 0;
-    for await (const page of pagesOf(source, relation)) {
-      const rows = await rowsOn(source, relation, page);
-      done += page.count;
-      yield { records: wordsOf(this.#resource, rows, relation), share: done / Number(row?.total) };
-    }
-  }
-
-  /** Adds words; resolves with the ids of records that have another number of them in the index. */
-  #addTexts(records: readonly Words[]) {
-    const lengths = records.map(([id, ...texts]) => {
-      const counts = texts.map((text, column) => this.#sums.add(id, column, text));
-      return [id, counts.map(varintOf).join('')];
+/** Adds the words of all texts; resolves with how many there are. */
+async function addTexts(
+  source: Source,
+  resource: Searchable,
+  isContained: string,
+  onShare: OnShare,
+): Promise<number> {
+  const contained = `(SELECT * FROM ${resource.table} WHERE ${isContained})`;
+  const relation = { ...resource, table: contained };
+  const [row] = await source.read({ sql: `SELECT count(*) AS total FROM ${contained}` });
+  let words = 0;
+  let done = 0;
+  for await (const page of pagesOf(source, relation)) {
+    const records = wordsOf(resource, await rowsOn(source, relation, page), relation);
+    const sums = records.map(([id, ...texts]) => {
+      const parts = texts.map((text) => text.split(' ').slice(0, -1));
+      words += parts.flat().length;
+      return [id, sumOf(parts), parts.map(({ length }) => varintOf(length)).join('')];
     });
-    return this.#read({
-      sql: `SELECT stored.id FROM json_each(?1) AS sent
-            JOIN ${this.#resource.search.table}_docsize AS stored ON stored.id = sent.value ->> 0
-            WHERE hex(sz) <> sent.value ->> 1`,
-      parameter: JSON.stringify(lengths),
-    });
+    await source.read(insertionInto(SUMS, ['id', 'sum', 'lengths'], sums));
+    done += page.count;
+    onShare(done / Number(row?.total));
   }
+  return words;
+}
 
-  /** Yields all words in the index, the sums of their places, and the share that is done. */
-  async *#terms() {
-    const sql = `
-      SELECT term, count(*) AS count, ${this.#sums.sql} AS sum
-      FROM (SELECT term, doc AS id, col, "offset" FROM ${TERMS} WHERE term > ?1 ->> '$')
-      WHERE ${this.#isContained} GROUP BY term LIMIT ${TERMS_ON_PAGE}`;
-    let done = 0;
-    for (let last: unknown = ''; last !== undefined; ) {
-      const terms = await this.#read({ sql, parameter: JSON.stringify(last) });
-      last = terms.at(-1)?.term;
-      done += terms.reduce((sum, { count }) => sum + Number(count), 0);
-      yield { terms, share: Math.min(1, done / Math.max(1, this.#sums.words)) };
-    }
-  }
-
-  /** Compares place by place the words in buckets with differences. */
-  async #findPlaces(buckets: ReadonlySet<number>, maxRecords: number): Promise<readonly Row[]> {
-    const columns = searchedFieldsOf(this.#resource);
-    await this.#read({ sql: `CREATE TABLE ${PLACES} (id, col, "offset", term, difference)` });
-    for await (const { records } of this.#texts()) {
-      const places = records.flatMap(([id, ...texts]) =>
-        texts.flatMap((text, column) =>
-          [...placesOf(text, buckets)].map((place) => [id, columns[column], ...place, 1]),
-        ),
-      );
-      await this.#read(
-        insertionInto(PLACES, ['id', 'col', '"offset"', 'term', 'difference'], places),
-      );
-    }
-    for await (const { terms } of this.#terms()) {
-      const names = terms.map(({ term }) => String(term));
-      const wanted = names.filter((term) => !placesOf(`${term} `, buckets).next().done);
-      await this.#read({
-        sql: `INSERT INTO ${PLACES}
-              SELECT id, col, "offset", term, -1
-              FROM (SELECT term, doc AS id, col, "offset" FROM ${TERMS}
-                    WHERE term IN (SELECT value FROM json_each(?1)))
-              WHERE ${this.#isContained}`,
-        parameter: JSON.stringify(wanted),
-      });
-    }
-    return this.#read({
-      sql: `SELECT DISTINCT id
-            FROM (SELECT id FROM ${PLACES} GROUP BY term, id, col, "offset"
-                  HAVING sum(difference) <> 0)
-            LIMIT ${maxRecords}`,
-    });
+/** Yields all words in the index, with how often each occurs. */
+async function* termsIn({ read }: Source) {
+  const sql = `
+    SELECT term, cnt AS count FROM ${TERMS} WHERE term > ?1 ->> '$'
+    ORDER BY term LIMIT ${TERMS_ON_PAGE}`;
+  for (let last: unknown = ''; last !== undefined; ) {
+    const terms = await read({ sql, parameter: JSON.stringify(last) });
+    yield terms;
+    last = terms.at(-1)?.term;
   }
 }
 
-/** Yields the places of those words of a text that are in one of the buckets, and the words. */
-function* placesOf(text: string, buckets: ReadonlySet<number>) {
-  for (const { bucket, place, start, end } of wordsIn(text))
-    if (buckets.has(bucket)) yield [place, text.slice(start, end)] as const;
+/** Returns the SQL that subtracts the words of the index that are in {@link HASHES}. */
+function subtractionSql(resource: Searchable, isContained: string): string {
+  const columns = searchedFieldsOf(resource);
+  const column = columns.map((name, index) => `WHEN '${name}' THEN ${index}`).join(' ');
+  const place = `1 + "offset" * ${columns.length} + CASE col ${column} END`;
+  return `
+    INSERT INTO ${SUMS} (id, sum)
+    SELECT id, -sum(hash * (place * place % ${PRIME}) % ${PRIME})
+    FROM (SELECT doc AS id, hash, ${place} AS place
+          FROM ${PLACES} AS stored CROSS JOIN ${HASHES} USING (term)
+          WHERE stored.term BETWEEN (SELECT min(term) FROM ${HASHES})
+            AND (SELECT max(term) FROM ${HASHES}))
+    WHERE ${isContained} GROUP BY id
+    ON CONFLICT (id) DO UPDATE SET sum = sum + excluded.sum`;
+}
+
+/** Returns the sum of the words of each text of a record, as {@link subtractionSql} has it. */
+function sumOf(texts: readonly (readonly string[])[]): number {
+  let sum = 0;
+  for (const [column, words] of texts.entries())
+    for (const [offset, word] of words.entries()) {
+      const place = 1 + offset * texts.length + column;
+      sum = (sum + hashOf(word) * ((place * place) % PRIME)) % PRIME;
+    }
+  return sum;
+}
+
+function hashOf(word: string): number {
+  let hash = 0;
+  for (let index = 0; index < word.length; index += 1)
+    hash = (hash * HASH_FACTOR + word.charCodeAt(index)) % PRIME;
+  return hash;
 }
 
 /** Returns a length as FTS5 stores it, in hexadecimal digits. */

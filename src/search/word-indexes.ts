@@ -4,7 +4,7 @@ import type { Relation } from '../resources/relation.ts';
 import type { Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
 import { isOfTextsSql, placeSql, SEARCHABLE, type Searchable, searchedFieldsOf } from './steps.ts';
-import { type OnShare, WordComparison, wordsOf } from './word-comparison.ts';
+import { findDifferent, type OnShare, wordsOf } from './word-comparison.ts';
 
 /** A temporary table: the records whose changes are not indexed yet. */
 const CHANGED = 'temp.changed_records';
@@ -28,7 +28,6 @@ export const WORD_INDEXES = SEARCHABLE.map((resource) => {
   };
 });
 
-/** Resolves with a line for each fault. All reads must be of one snapshot. */
 async function findWordFaults(
   { read }: Source,
   resource: Searchable,
@@ -61,7 +60,6 @@ async function findWordFaults(
       LIMIT ${maxFaults}`,
   });
   if (strays.length > 0) return strays.map(({ line }) => String(line));
-  const comparison = new WordComparison({ read }, resource, isContained);
-  const different = await comparison.findDifferent(maxFaults, onShare);
+  const different = await findDifferent({ read }, resource, isContained, maxFaults, onShare);
   return different.map((id) => `${search.table}: record ${id} has other words than its texts`);
 }

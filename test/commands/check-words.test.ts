@@ -59,6 +59,11 @@ const PLANTED: Record<string, readonly [sql: string, line: string]> = {
        VALUES (2, 'note 2', '東京 京都 都 milk word wort')`,
     'note_words: record 2 has other words than its texts',
   ],
+  'letters in another order': [
+    `INSERT OR REPLACE INTO note_words (rowid, title, body)
+       VALUES (2, 'note 2', '東京 京都 都 milk word wrod')`,
+    'note_words: record 2 has other words than its texts',
+  ],
   'words in another order': [
     `INSERT OR REPLACE INTO note_words (rowid, title, body)
        VALUES (2, '2 note', '東京 京都 都 milk word word')`,
