@@ -1,6 +1,6 @@
-// Prints the statements that the service sends to SQLite, for `npm run sql`. They can be pasted into
-// its shell on a database of the service. With `-- --cluster`, the query for the rows that a cluster
-// stores follows each statement that returns some.
+// Prints the statements that the service sends to SQLite, for `npm run sql`. They can be pasted
+// into its shell on a database of the service. With `-- --cluster`, the query for the rows that a
+// cluster stores follows each statement that returns some.
 import { layOut } from './sql-layout.ts';
 import { collectStatements } from './statements.ts';
 
