@@ -1,0 +1,38 @@
+// The contract at /openapi.json: with the URLs of the service, and only what it serves.
+import type { Together } from '../feature.ts';
+import type { Bases } from '../http/paths.ts';
+
+/** The base URL in the contract and its examples, and the base of its problem types. */
+const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
+
+/** Returns the contract with these bases instead of its own. */
+export function contractAt(contract: string, { baseUrl, problemBase }: Bases): string {
+  // One pass, because a base such as http://127.0.0.1:30001 may contain the replaced text.
+  const replace = (_: string, problems?: string) => (problems ? problemBase : baseUrl);
+  return contract.replace(CONTRACT_BASES, replace);
+}
+
+type Item = Readonly<Record<string, { readonly operationId?: string }>>;
+
+/** Returns the contract without the operations that have no route, and without links to them. */
+export function servedPart(contract: string, { routes }: Together): string {
+  const parsed: { readonly paths: Record<string, Item> } = JSON.parse(contract);
+  const served = new Set(routes().map(({ method, template }) => `${method} ${template}`));
+  const removed = new Set<unknown>();
+  for (const [path, item] of Object.entries(parsed.paths)) {
+    const left = Object.entries(item).filter(([method, { operationId }]) => {
+      const isLeft = operationId === undefined || served.has(`${method.toUpperCase()} ${path}`);
+      if (!isLeft) removed.add(operationId);
+      return isLeft;
+    });
+    // What has no id is what the operations of the path share.
+    if (left.some(([, { operationId }]) => operationId))
+      parsed.paths[path] = Object.fromEntries(left);
+    else delete parsed.paths[path];
+  }
+  return JSON.stringify(parsed, (name, value) => {
+    if (name !== 'links') return value;
+    const left = Object.entries<Item[string]>(value);
+    return Object.fromEntries(left.filter(([, { operationId }]) => !removed.has(operationId)));
+  });
+}
