@@ -16,23 +16,17 @@ type Item = Readonly<Record<string, { readonly operationId?: string }>>;
 
 /** Returns the contract without the operations that have no route, and without links to them. */
 export function servedPart(contract: string, { routes }: Together): string {
+  const served = new Set(
+    routes().flatMap(({ method, template }) => [template, `${method} ${template}`]),
+  );
   const parsed: { readonly paths: Record<string, Item> } = JSON.parse(contract);
-  const served = new Set(routes().map(({ method, template }) => `${method} ${template}`));
+  const items = Object.entries(parsed.paths);
   const removed = new Set<unknown>();
-  for (const [path, item] of Object.entries(parsed.paths)) {
-    const left = Object.entries(item).filter(([method, { operationId }]) => {
-      const isLeft = operationId === undefined || served.has(`${method.toUpperCase()} ${path}`);
-      if (!isLeft) removed.add(operationId);
-      return isLeft;
-    });
-    // What has no id is what the operations of the path share.
-    if (left.some(([, { operationId }]) => operationId))
-      parsed.paths[path] = Object.fromEntries(left);
-    else delete parsed.paths[path];
-  }
-  return JSON.stringify(parsed, (name, value) => {
-    if (name !== 'links') return value;
-    const left = Object.entries<Item[string]>(value);
-    return Object.fromEntries(left.filter(([, { operationId }]) => !removed.has(operationId)));
-  });
+  for (const [path, item] of items)
+    for (const [method, { operationId }] of Object.entries(item))
+      if (operationId && !served.has(`${method.toUpperCase()} ${path}`)) removed.add(operationId);
+  const paths = Object.fromEntries(items.filter(([path]) => served.has(path)));
+  return JSON.stringify({ ...parsed, paths }, (_, value) =>
+    removed.has(Object(value).operationId) ? undefined : value,
+  );
 }

@@ -222,7 +222,7 @@ export const stats = ({ database: { read } }: Core): Feature => ({
   })],
 });\n`,
   );
-  copy.insert('src/app.ts', '    stats(core),\n', '    changes(core),\n');
+  copy.insert('src/app.ts', '    stats(core),\n', '    tags(core),\n');
   const imported = `import { stats } from './stats/feature.ts';\n`;
   copy.insert('src/app.ts', imported, `import { QueueFull } from`);
 }
