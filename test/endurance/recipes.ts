@@ -195,7 +195,7 @@ function declare(copy: Copy, name: string): void {
 /** Returns the statements of the schema that create what has such a name. */
 function statementsOf(copy: Copy, name: RegExp): string {
   const pattern = new RegExp(`^CREATE (TABLE|INDEX|TRIGGER) ${name.source}_?\\w* `);
-  const statements = copy.read('src/storage/schema/records.ts').split('\n\n');
+  const statements = copy.read('src/storage/schema/records.ts').split(/\n\n|\n`,/);
   return statements.filter((each) => pattern.test(each)).join('\n\n');
 }
 
