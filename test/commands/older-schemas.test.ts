@@ -9,11 +9,11 @@ import { STEPS } from '../../src/storage/schema/steps.ts';
 import { change, newFile, openDatabase, openEmpty } from '../support/databases.ts';
 import { exported, runInProcess } from '../support/in-process-command.ts';
 
-/** The digests of the statements of each step, in any order: databases with them exist. */
+/** The digests of the first steps, by their statements in any order: databases have them. */
 const DIGESTS = ['K69K9cOl6yx1J4bGyyPGbPnv2uJLYDu-WGDXSUzXFug'];
 
 test('older schemas: the steps are those by which databases were made', () => {
-  const digests = STEPS.map((step) => {
+  const digests = STEPS.slice(0, DIGESTS.length).map((step) => {
     const statements = statementsOf(step).map((each) => each.trim().replace(/;$/, ''));
     return createHash('sha256').update(statements.sort().join('\n\n')).digest('base64url');
   });
