@@ -121,7 +121,7 @@ export function insertSql(resource: Resource, records: string): string {
   return `INSERT INTO ${resource.table} (${columns.join(', ')}) ${records}`;
 }
 
-/** Returns the step that replaces values; as a patch, only those that are given. */
+/** Returns the step that replaces values; as a patch, only those that are given, if any differs. */
 export function updating(
   resource: Resource,
   isPatch: boolean,
@@ -133,10 +133,11 @@ export function updating(
     name,
     isPatch ? `coalesce(sent.${name}, ${table}.${name})` : `sent.${name}`,
   ]);
+  const differs = values.map(([name, sql]) => `${sql} IS NOT ${table}.${name}`).join(' OR ');
   values.push(['number', NUMBER]);
   // The clock may have been corrected since the record was created.
   values.push(['updated_at', `max(coalesce(${table}.created_at, 0), ${NOW})`]);
-  const target = `${isTarget(resource)} AND ${where}`;
+  const target = `${isTarget(resource)} AND ${where} AND (${differs})`;
   const kept = owner ? ['id', owner.column] : ['id'];
   const columns = [
     ...kept.map((name) => `${table}.${name}`),

@@ -44,12 +44,14 @@ export function taggedChange(
       const found = new Map([...before, ...update].map((row) => [row.id, row]));
       return writes.map((write, request) => {
         const now = found.get(write.id);
-        return now && { text: String(now.text), tag: String(now.tag), ...judge(write, request) };
+        // Without a text if the fields are as they were.
+        const text = String(now?.text ?? '');
+        return now && { text, tag: String(now.tag), ...judge(write, request) };
       });
     },
     changes(write, changed) {
-      // Without fields, perhaps nothing changes: the tags may be the same as before.
-      if (!changed || changed.refusal || !hasFields(write)) return [];
+      // Without other fields, perhaps nothing changes: the tags may be the same as before.
+      if (!changed?.text || changed.refusal || !hasFields(write)) return [];
       const { text, tag } = changed;
       return [[notes.table, write.id, { text, tag }]];
     },
