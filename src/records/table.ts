@@ -5,7 +5,7 @@ import { Batcher } from '../storage/batcher.ts';
 import { type Database, MAX_PAGE_BYTES } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
 import type { Memory, Values, Write } from '../storage/writer.ts';
-import { type Condition, satisfies } from './condition.ts';
+import type { Condition } from './condition.ts';
 import { type Created, creationOf } from './creation.ts';
 import { type AskedParts, demandsOf, NOTHING, type Verdict, type WritePart } from './parts.ts';
 import { ifReachable, recordSql } from './text.ts';
@@ -82,7 +82,7 @@ export class Table {
    * Replaces values; null keeps one. Undefined if no record satisfies the condition. What changes
    * nothing leaves the record as it is, with its tag.
    */
-  async change(
+  change(
     id: number,
     values: Values,
     owner = 0,
@@ -95,15 +95,7 @@ export class Table {
     const change = { ...own, ...demands, claims: [[id] as const, ...claims] };
     const { patch, replacement } = this.#kinds;
     const plain = values.includes(null) ? patch : replacement;
-    for (;;) {
-      const kind: WritePart['change'] = this.#changeWith(asked) ?? plain;
-      const changed = await this.#write(kind, change, recipient);
-      if (changed?.text || changed?.refusal) return changed;
-      const record = await this.read(id, owner);
-      if (!record || !satisfies(condition, record.tag)) return undefined;
-      if (changed || hasValues(this.#resource, record, values)) return { ...changed, ...record };
-      // Another request has changed it since.
-    }
+    return this.#write(this.#changeWith(asked) ?? plain, change, recipient);
   }
 
   #changeWith(asked: AskedParts): WritePart['change'] {
@@ -117,12 +109,6 @@ export class Table {
     const change = { ...own, claims: [[id] as const] };
     return this.#write(this.#kinds.removal, change);
   }
-}
-
-function hasValues({ fields }: Resource, { text }: Stored, values: Values): boolean {
-  const members = JSON.parse(text);
-  const names = Object.keys(fields);
-  return values.every((value, index) => value === null || value === members[names[index] ?? '']);
 }
 
 function readSql(resource: Resource): string {

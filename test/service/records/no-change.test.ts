@@ -64,7 +64,7 @@ async function stateOf(request: Request): Promise<unknown[]> {
 
 for (const [deployment, start] of Object.entries(DEPLOYMENTS))
   describe(deployment, () => {
-    test('no change: each write that leaves a record as it is, alone and several at once', async (t) => {
+    test('no change: each write that leaves a record as it is, alone and at once', async (t) => {
       const { request } = await start(t);
       const created = { ...NOTE, body: 'before', tags: ['a'] };
       assert.equal((await request('PUT', '/named/n', { json: created })).status, 201);
@@ -101,7 +101,7 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       assert.equal((await request('PUT', '/notes/1', { json, headers: stale })).status, 412);
     });
 
-    test('no change: writes that would change nothing and others, at once, lose nothing', async (t) => {
+    test('no change: writes that change something or nothing, at once, lose nothing', async (t) => {
       const { request } = await start(t);
       await request('POST', '/notes', { json: NOTE });
       const since = (await request('GET', '/changes')).json.next;
