@@ -23,7 +23,6 @@ const REQUEST_BYTES = 2_048;
 /** The most that Node has read of a body when its connection is paused. */
 const READ_BYTES = 65_536;
 
-/** An open connection. */
 class Connection {
   readonly socket: Duplex;
   readonly network: string;
@@ -132,9 +131,7 @@ export class Connections {
     previous.once('close', () => {
       const current = this.latestOn(socket);
       // Stay paused if a later request waits for this one.
-      if (!current || current === latest) {
-        this.resume(socket);
-      }
+      if (!current || current === latest) this.resume(socket);
       if (socket.writable) next();
     });
   }

@@ -8,7 +8,6 @@ import { parseTime, timeSql } from '../time.ts';
 /** The parts of the lists of a resource, by names. */
 export type ListParts = ReturnType<typeof partsOf>;
 
-/** Returns an order and its reverse. */
 const bothWays = (name: string, order: Order): Readonly<Record<string, Order>> => ({
   [name]: order,
   [`-${name}`]: { ...order, isDescending: true },
