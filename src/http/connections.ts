@@ -2,6 +2,7 @@
 // new connection takes the place of one that asks for nothing.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 import { HTTP_LIMITS } from './limits.ts';
 import { Replaceable } from './replaceable.ts';

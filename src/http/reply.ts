@@ -1,4 +1,5 @@
 // Replies as values: handlers return them, and the functions below send them.
+import { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { nextTick } from 'node:process';
