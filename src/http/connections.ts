@@ -42,6 +42,13 @@ class Connection {
     const { message, response, previous } = this.latest ?? {};
     return (message?.complete ? response : previous)?.closed ?? true;
   }
+
+  /** An idle connection must not hold its last request in memory. */
+  release(arrival: Arrival): void {
+    if (!arrival.message.complete || this.latest !== arrival) return;
+    this.latest = undefined;
+    this.idleSinceMs = performance.now();
+  }
 }
 
 /** All connections of one server. */
@@ -102,8 +109,7 @@ export class Connections {
     const connection = this.#open.get(arrival.message.socket);
     if (!connection) return;
     connection.latest = arrival;
-    // `bind` takes less time than a function that captures variables.
-    arrival.response.on('close', release.bind(connection, arrival));
+    arrival.response.on('close', () => connection.release(arrival));
   }
 
   /** Makes Node close those whose current answers make no progress for `stalledMs`. */
@@ -126,9 +132,7 @@ export class Connections {
     previous.once('close', () => {
       const current = this.latestOn(socket);
       // Stay paused if a later request waits for this one.
-      if (!current || current === latest) {
-        this.resume(socket);
-      }
+      if (!current || current === latest) this.resume(socket);
       if (socket.writable) next();
     });
   }
@@ -198,13 +202,6 @@ function sizeOf({ headers, rawHeaders, url = '' }: IncomingMessage): number {
   const { 'content-length': length = 0, 'transfer-encoding': coding } = headers;
   const body = coding === undefined ? Math.min(Number(length), READ_BYTES) : READ_BYTES;
   return rawHeaders.reduce((sum, text) => sum + text.length, REQUEST_BYTES + url.length + body);
-}
-
-/** An idle connection must not hold its last request in memory. */
-function release(this: Connection, arrival: Arrival): void {
-  if (!arrival.message.complete || this.latest !== arrival) return;
-  this.latest = undefined;
-  this.idleSinceMs = performance.now();
 }
 
 function announceClose(latest?: Arrival): void {

@@ -38,7 +38,6 @@ export class Exchange implements Call {
   /** The ids that a write has created; undefined unless a write was carried out. */
   createdIds: WrittenIds | undefined;
   logged: Reply['logged'];
-  /** The length of the body that was sent. */
   sentBytes = 0;
   /** Why it was refused (401, 403, 429, or a 5xx without a cause), or why its stream was ended. */
   reason: string | undefined;

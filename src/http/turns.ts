@@ -30,7 +30,6 @@ export class Slice {
     this.#accepted = accepted;
   }
 
-  /** Begins the slice of this iteration. */
   begin(): void {
     const accepted = this.#accepted();
     const isShort = accepted !== this.#acceptedBefore && this.#skipped < ITERATIONS_PER_SLICE - 1;
