@@ -100,6 +100,49 @@ export function testNoteTags(engine: Engine, games = 2): void {
     );
   });
 
+  test('tags on notes: an id that another request of the batch gives to a new tag', async (t) => {
+    const { notes, tags } = taggingTablesOf(await engine.open(t));
+    const creations = [
+      [[0, 'new']],
+      [[0, 1]],
+      [
+        [0, 'x'],
+        [1, 2],
+      ],
+      [[0, 2]],
+      [[0, 3]],
+    ] as const;
+    const created = await Promise.all(
+      creations.map((given) =>
+        notes.createWith(
+          [
+            ['a', 'b'],
+            ['c', 'd'],
+          ],
+          { tags: given },
+        ),
+      ),
+    );
+    assert.deepEqual(
+      created.map((each) => each?.refusal?.slug ?? each?.createdIds?.tag_id),
+      [1, undefined, 'validation-failed', 'validation-failed', 'validation-failed'],
+    );
+    await tags.create([['y'], ['z']]);
+    const mixed = await notes.createWith(
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+      ],
+      {
+        tags: [
+          [0, 'w'],
+          [1, 2],
+        ],
+      },
+    );
+    assert.equal(mixed?.createdIds?.tag_id, 4);
+  });
+
   test('tags on notes: statements find their rows through keys', async (t) => {
     if (!engine.explainsWrites) return;
     const heard = overhear(await engine.open(t));
