@@ -122,8 +122,8 @@ export function insertSql(resource: Resource, records: string): string {
 }
 
 /**
- * Returns the step that replaces values; as a patch, only those that are given. What changes nothing
- * keeps its number and its time, so that the log ignores it.
+ * Returns the step that replaces values; as a patch, only those that are given. A record that stays
+ * as it is keeps its number and its time, so that the log ignores the write.
  */
 export function updating(
   resource: Resource,

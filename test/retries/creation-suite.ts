@@ -56,7 +56,7 @@ export function testCreations(engine: Engine): void {
     assert.equal(bodies, '2c0,2d1,1f0,1g1,1h2');
   });
 
-  test('creations: one without its owner takes no id from those that share its steps', async (t) => {
+  test('creations: one without its owner takes no id from others', async (t) => {
     const { notes, comments } = await openTables(t, engine);
     await notes.create([['a', 'b']]);
     const created = await Promise.all([2, 1, 2, 1].map((owner) => comments.create([['c']], owner)));

@@ -99,7 +99,8 @@ END;
 CREATE TRIGGER note_updated AFTER UPDATE ON notes
     WHEN (new.number, new.title, new.body, new.created_at, new.updated_at)
       IS NOT (old.number, old.title, old.body, old.created_at, old.updated_at) BEGIN
-  -- Logs a change, but not what leaves a note as it is. If a program has given it no new number, the log assigns one.
+  -- Logs a change, but not what leaves a note as it is. If a program has given it no new number,
+  -- the log assigns one.
   INSERT OR REPLACE INTO changes (number, type, id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
             iif(old.number = 0, 'note.created', 'note.updated'), new.id, new.updated_at);

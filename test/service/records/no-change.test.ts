@@ -1,4 +1,4 @@
-// What changes nothing is no change: it answers as ever, and leaves tags, times, versions and events.
+// What changes nothing is no change: it answers as ever, and leaves tags, times, versions, events.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { callTool } from '../../support/assistants.ts';
