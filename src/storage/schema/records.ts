@@ -96,7 +96,7 @@ CREATE TRIGGER note_created AFTER INSERT ON notes BEGIN
   UPDATE notes SET number = (SELECT max(number) FROM changes) WHERE id = new.id AND new.number = 0;
 END;
 
-CREATE TRIGGER note_updated AFTER UPDATE ON notes
+CREATE TRIGGER note_changed AFTER UPDATE ON notes
     WHEN (new.number, new.title, new.body, new.created_at, new.updated_at)
       IS NOT (old.number, old.title, old.body, old.created_at, old.updated_at) BEGIN
   -- Logs a change, but not what leaves a note as it is. If a program has given it no new number,
@@ -164,10 +164,10 @@ CREATE TRIGGER tag_created AFTER INSERT ON tags BEGIN
   UPDATE tags SET number = (SELECT max(number) FROM changes) WHERE id = new.id AND new.number = 0;
 END;
 
-CREATE TRIGGER tag_updated AFTER UPDATE ON tags
+CREATE TRIGGER tag_changed AFTER UPDATE ON tags
     WHEN (new.number, new.name, new.created_at, new.updated_at)
       IS NOT (old.number, old.name, old.created_at, old.updated_at) BEGIN
-  -- As note_updated.
+  -- As note_changed.
   INSERT OR REPLACE INTO changes (number, type, id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
             iif(old.number = 0, 'tag.created', 'tag.updated'), new.id, new.updated_at);
@@ -214,10 +214,10 @@ CREATE TRIGGER comment_created AFTER INSERT ON comments BEGIN -- As note_created
     WHERE id = new.id AND new.number = 0;
 END;
 
-CREATE TRIGGER comment_updated AFTER UPDATE ON comments
+CREATE TRIGGER comment_changed AFTER UPDATE ON comments
     WHEN (new.number, new.note_id, new.body, new.created_at, new.updated_at)
       IS NOT (old.number, old.note_id, old.body, old.created_at, old.updated_at) BEGIN
-  -- As note_updated.
+  -- As note_changed.
   INSERT OR REPLACE INTO changes (number, type, id, other_id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
             iif(old.number = 0, 'comment.created', 'comment.updated'), new.id, new.note_id,
