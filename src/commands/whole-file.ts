@@ -5,6 +5,7 @@ import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promi
 import { basename, dirname, join } from 'node:path';
 import { DatabaseDamaged, DatabaseUnusable } from '../storage/database.ts';
 import { auxiliaryPaths, isPresent } from '../storage/sqlite/paths.ts';
+import { noteUnfinished } from './unfinished.ts';
 
 export interface WholeFile {
   /** The database that is copied; a new file gets its owner and mode, if that is permitted. */
@@ -37,6 +38,7 @@ export async function writeWhole(target: string, whole: WholeFile): Promise<void
 async function writeAndPublish(path: string, whole: WholeFile): Promise<void> {
   const { source, write, publish = publishNew } = whole;
   const unfinished = `${path}.unfinished-${randomBytes(4).toString('hex')}`;
+  using _noted = noteUnfinished(unfinished);
   await using file = await open(unfinished, 'wx', 0o600);
   try {
     const model = await stat(path).catch(() => (source === undefined ? undefined : stat(source)));
