@@ -8,7 +8,7 @@ import type { App } from './app.ts';
 import { UsageError } from './cli/arguments.ts';
 import { type Command, parseCommand } from './cli/command-line.ts';
 import { firstSteps } from './cli/first-steps.ts';
-import { type Options, unknownVariables } from './cli/options.ts';
+import { type Options, serviceLinks, unknownVariables } from './cli/options.ts';
 import { prepareSocketPath } from './cli/socket-path.ts';
 import { removeUnfinished } from './commands/unfinished.ts';
 import { isReadByOthers } from './guards/key-file.ts';
@@ -47,6 +47,10 @@ export async function main(): Promise<void> {
   }
 }
 
+/** What Kubernetes sets in each container beside a Service whose name begins with `notes`. */
+const LINKS_IGNORED =
+  'ignored variables that Kubernetes sets for a Service (enableServiceLinks: false prevents them)';
+
 /** Parses the command line. Warns of unknown variables, unless the log of the service will. */
 function readCommand(): Command {
   let isService = false;
@@ -55,8 +59,11 @@ function readCommand(): Command {
     isService = command.kind === 'serve';
     return command;
   } finally {
-    for (const name of isService ? [] : unknownVariables(process.env))
-      process.stderr.write(`notes-server: warning: unknown variable ${escapeControls(name)}\n`);
+    const warn = (text: string) =>
+      isService || process.stderr.write(`notes-server: warning: ${escapeControls(text)}\n`);
+    for (const name of unknownVariables(process.env)) warn(`unknown variable ${name}`);
+    const links = serviceLinks(process.env);
+    if (links.length > 0) warn(`${LINKS_IGNORED}: ${links.join(', ')}`);
   }
 }
 
@@ -100,6 +107,8 @@ async function serve(options: Options): Promise<void> {
   const log = createLog(options);
   const unknown = unknownVariables(process.env);
   if (unknown.length > 0) log.write('warn', 'unknown variables', { variables: unknown });
+  const links = serviceLinks(process.env);
+  if (links.length > 0) log.write('warn', LINKS_IGNORED, { variables: links });
   const stopping = new AbortController();
   const starting = start(options, log, stopping.signal);
   handleHangups(options.apiKeysFile, log, starting);

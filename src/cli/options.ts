@@ -11,6 +11,13 @@ const DECLARATIONS: readonly Declaration[] = Object.values(OPTIONS);
 
 const PREFIX = 'NOTES_';
 
+/** Two variables have no flag, because all users of a machine can read command lines. */
+const SECRETS = ['NOTES_API_KEYS', 'NOTES_DB_PASSWORD'];
+
+/** A value that Kubernetes sets for a Service, and the names of its other variables. */
+const LINK = /^(?:tcp|udp|sctp):\/\/[^/]+:\d+$/;
+const LINK_NAME = /_SERVICE_(?:HOST|PORT)|_PORT_\d+_/;
+
 type Declarations = Readonly<Record<string, Declaration>>;
 
 /** The options as parsed from their texts; one without a default is undefined if it is not set. */
@@ -49,7 +56,7 @@ export function readOptions<Declared extends Declarations>(
     const { flag, variable = '', default: byDefault, parse } = declaration;
     const variables = flags[flag] === undefined ? [variableOf(flag), variable] : [];
     // An empty variable counts as not set.
-    const source = variables.find((each) => environment[each]);
+    const source = variables.find((each) => environment[each] && !isLink(environment, each));
     // The library may be given null, which is no value of any option.
     const given = flags[flag] === undefined ? byDefault : flags[flag];
     const text = source ? readVariable(environment, source) : given;
@@ -67,14 +74,25 @@ export function libraryFlags(): ReadonlyMap<string, string> {
 
 /** Returns the names of variables that look like options but are none, with suggestions. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
-  // Two have no flag, because all users of a machine can read command lines.
-  const secrets = ['NOTES_API_KEYS', 'NOTES_DB_PASSWORD'];
-  const known = [...DECLARATIONS.map(({ flag }) => variableOf(flag)), ...secrets];
+  const known = [...DECLARATIONS.map(({ flag }) => variableOf(flag)), ...SECRETS];
   const unknown = Object.keys(environment).filter(
-    (name) => name.startsWith(PREFIX) && !known.includes(name),
+    (name) => name.startsWith(PREFIX) && !known.includes(name) && !isLink(environment, name),
   );
   const names = known.map((name) => name.slice(PREFIX.length));
   return unknown.map((name) => name + suggestion(name.slice(PREFIX.length), names, PREFIX));
+}
+
+/** Returns the names of variables that count as not set, because Kubernetes sets them. */
+export function serviceLinks(environment: NodeJS.ProcessEnv): string[] {
+  const others = DECLARATIONS.map(({ variable }) => variable);
+  return Object.keys(environment).filter(
+    (name) => (name.startsWith(PREFIX) || others.includes(name)) && isLink(environment, name),
+  );
+}
+
+function isLink(environment: NodeJS.ProcessEnv, name: string): boolean {
+  if (SECRETS.includes(name)) return false;
+  return LINK.test(environment[name] ?? '') || LINK_NAME.test(name);
 }
 
 /** Whether only this machine can reach a service: on a Unix socket or a loopback address. */

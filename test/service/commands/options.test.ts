@@ -10,7 +10,7 @@ import type { Input } from '../../../src/cli/commands.ts';
 import { helpText } from '../../../src/cli/help.ts';
 import { OPTIONS } from '../../../src/cli/option-table.ts';
 import { parseDatabase } from '../../../src/cli/option-values.ts';
-import { type Options, unknownVariables } from '../../../src/cli/options.ts';
+import { type Options, serviceLinks, unknownVariables } from '../../../src/cli/options.ts';
 import { passwordOf } from '../../../src/open.ts';
 import { parseCluster } from '../../../src/rqlite/address.ts';
 
@@ -262,6 +262,33 @@ test('options: unknown variables are found, with a suggestion', () => {
     'NOTES_PROT; did you mean NOTES_PORT?',
     'NOTES_HELP',
   ]);
+});
+
+test('options: what Kubernetes sets for a Service counts as not set', () => {
+  for (const link of ['tcp://10.0.0.1:3000', 'udp://[fd00::1]:53', 'sctp://10.0.0.1:1']) {
+    for (const [flag, key, byDefault] of SAMPLES) {
+      const environment = { [variable(flag)]: link };
+      assert.deepEqual(options([], environment)[key], byDefault, flag);
+      assert.deepEqual(serviceLinks(environment), [variable(flag)]);
+      assert.deepEqual(unknownVariables(environment), []);
+    }
+    assert.equal(options([], { NOTES_PORT: link, PORT: '80' }).port, 80);
+    assert.deepEqual(serviceLinks({ HOST: link, ELSE: link }), ['HOST']);
+    refuses(['--port', link], '--port takes');
+  }
+  const others = {
+    NOTES_SERVICE_HOST: '10.0.0.1',
+    NOTES_SERVICE_PORT: '3000',
+    NOTES_SERVICE_PORT_HTTP: '3000',
+    NOTES_PORT_3000_TCP: 'tcp://10.0.0.1:3000',
+    NOTES_PORT_3000_TCP_ADDR: '10.0.0.1',
+    NOTES_WEB_SERVICE_HOST: '10.0.0.2',
+  };
+  assert.deepEqual(serviceLinks(others), Object.keys(others));
+  assert.deepEqual(unknownVariables(others), []);
+  const wrong = { NOTES_PORT: 'tcp://10.0.0.1', NOTES_API_KEYS: 'tcp://10.0.0.1:1' };
+  assert.deepEqual(serviceLinks(wrong), []);
+  refuses([], 'NOTES_PORT takes', wrong);
 });
 
 test('options: a socket takes the place of host and port, and counts as loopback', () => {
