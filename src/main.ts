@@ -8,9 +8,9 @@ import type { App } from './app.ts';
 import { UsageError } from './cli/arguments.ts';
 import { type Command, parseCommand } from './cli/command-line.ts';
 import { firstSteps } from './cli/first-steps.ts';
-import { type Options, serviceLinks, unknownVariables } from './cli/options.ts';
+import { type Options, unknownVariables } from './cli/options.ts';
 import { prepareSocketPath } from './cli/socket-path.ts';
-import { removeUnfinished } from './commands/unfinished.ts';
+import { removeUnfinished } from './commands/whole-file.ts';
 import { isReadByOthers } from './guards/key-file.ts';
 import { jsonLine, LineLog, type Log } from './log/log.ts';
 import { escapeControls, prettyLine } from './log/pretty-line.ts';
@@ -47,10 +47,6 @@ export async function main(): Promise<void> {
   }
 }
 
-/** What Kubernetes sets in each container beside a Service whose name begins with `notes`. */
-const LINKS_IGNORED =
-  'ignored variables that Kubernetes sets for a Service (enableServiceLinks: false prevents them)';
-
 /** Parses the command line. Warns of unknown variables, unless the log of the service will. */
 function readCommand(): Command {
   let isService = false;
@@ -59,11 +55,8 @@ function readCommand(): Command {
     isService = command.kind === 'serve';
     return command;
   } finally {
-    const warn = (text: string) =>
-      isService || process.stderr.write(`notes-server: warning: ${escapeControls(text)}\n`);
-    for (const name of unknownVariables(process.env)) warn(`unknown variable ${name}`);
-    const links = serviceLinks(process.env);
-    if (links.length > 0) warn(`${LINKS_IGNORED}: ${links.join(', ')}`);
+    for (const name of isService ? [] : unknownVariables(process.env))
+      process.stderr.write(`notes-server: warning: unknown variable ${escapeControls(name)}\n`);
   }
 }
 
@@ -107,8 +100,6 @@ async function serve(options: Options): Promise<void> {
   const log = createLog(options);
   const unknown = unknownVariables(process.env);
   if (unknown.length > 0) log.write('warn', 'unknown variables', { variables: unknown });
-  const links = serviceLinks(process.env);
-  if (links.length > 0) log.write('warn', LINKS_IGNORED, { variables: links });
   const stopping = new AbortController();
   const starting = start(options, log, stopping.signal);
   handleHangups(options.apiKeysFile, log, starting);

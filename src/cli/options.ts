@@ -11,12 +11,10 @@ const DECLARATIONS: readonly Declaration[] = Object.values(OPTIONS);
 
 const PREFIX = 'NOTES_';
 
-/** Two variables have no flag, because all users of a machine can read command lines. */
-const SECRETS = ['NOTES_API_KEYS', 'NOTES_DB_PASSWORD'];
-
 /** A value that Kubernetes sets for a Service, and the names of its other variables. */
 const LINK = /^(?:tcp|udp|sctp):\/\/[^/]+:\d+$/;
 const LINK_NAME = /_SERVICE_(?:HOST|PORT)|_PORT_\d+_/;
+const LINKS = 'Kubernetes sets this for a Service (enableServiceLinks: false prevents it)';
 
 type Declarations = Readonly<Record<string, Declaration>>;
 
@@ -72,26 +70,24 @@ export function libraryFlags(): ReadonlyMap<string, string> {
   return new Map(declared.map(({ flag }) => [toCamelCase(flag), flag]));
 }
 
-/** Returns the names of variables that look like options but are none, with suggestions. */
+/**
+ * Returns the names of variables that look like options but are none, with suggestions, and at the
+ * end those that Kubernetes sets, as one text.
+ */
 export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
-  const known = [...DECLARATIONS.map(({ flag }) => variableOf(flag)), ...SECRETS];
-  const unknown = Object.keys(environment).filter(
-    (name) => name.startsWith(PREFIX) && !known.includes(name) && !isLink(environment, name),
-  );
+  // Two have no flag, because all users of a machine can read command lines.
+  const secrets = ['NOTES_API_KEYS', 'NOTES_DB_PASSWORD'];
+  const known = [...DECLARATIONS.map(({ flag }) => variableOf(flag)), ...secrets];
+  const given = Object.keys(environment).filter((name) => name.startsWith(PREFIX));
+  const links = given.filter((name) => !secrets.includes(name) && isLink(environment, name));
+  const unknown = given.filter((name) => !known.includes(name) && !links.includes(name));
   const names = known.map((name) => name.slice(PREFIX.length));
-  return unknown.map((name) => name + suggestion(name.slice(PREFIX.length), names, PREFIX));
+  const texts = unknown.map((name) => name + suggestion(name.slice(PREFIX.length), names, PREFIX));
+  return links.length === 0 ? texts : [...texts, `${links.join(', ')}: ${LINKS}`];
 }
 
-/** Returns the names of variables that count as not set, because Kubernetes sets them. */
-export function serviceLinks(environment: NodeJS.ProcessEnv): string[] {
-  const others = DECLARATIONS.map(({ variable }) => variable);
-  return Object.keys(environment).filter(
-    (name) => (name.startsWith(PREFIX) || others.includes(name)) && isLink(environment, name),
-  );
-}
-
+/** Whether a variable counts as not set, because it is not meant for the service. */
 function isLink(environment: NodeJS.ProcessEnv, name: string): boolean {
-  if (SECRETS.includes(name)) return false;
   return LINK.test(environment[name] ?? '') || LINK_NAME.test(name);
 }
 

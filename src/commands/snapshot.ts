@@ -7,7 +7,7 @@ import { lastIdsOf } from '../pages.ts';
 import { type Database, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { unusable } from '../storage/sqlite/unusable.ts';
 import { openServed, openShared } from './existing.ts';
-import { noteUnfinished } from './unfinished.ts';
+import { noteUnfinished } from './whole-file.ts';
 
 type CopyTo = (path: string) => Promise<unknown>;
 

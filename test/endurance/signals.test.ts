@@ -215,6 +215,20 @@ for (const as of ['process 1', 'any process']) {
     });
   }
 
+  test(`signals: a second one ends a service at once, as ${as}`, async (t) => {
+    const wrapper = wrapperFor(t, as);
+    if (!wrapper) return;
+    for (const signal of SIGNALS) {
+      const scene = await lockedScene('--port', '0')(t);
+      const { command, pids } = start(t, scene, wrapper);
+      await until(() => scene.isReached?.(pids(), command) === true);
+      sendSignal(pids()[0], signal);
+      await command.says('"stopping"');
+      sendSignal(pids()[0], signal);
+      await assertEnds(command, { args: ['a command'] }, signal);
+    }
+  });
+
   test(`signals: Ctrl-C, which all processes get, as ${as}`, async (t) => {
     const wrapper = wrapperFor(t, as);
     if (!wrapper) return;

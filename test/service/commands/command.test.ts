@@ -52,18 +52,18 @@ test('command: one warning names all that Kubernetes sets for a Service', async 
   const link = 'tcp://10.0.0.1:3000';
   const names = ['NOTES_PORT', 'NOTES_PORT_3000_TCP', 'NOTES_SERVICE_HOST'];
   const env = Object.fromEntries(names.map((name) => [name, link]));
-  const prevention = '(enableServiceLinks: false prevents them)';
-  const message = `ignored variables that Kubernetes sets for a Service ${prevention}`;
+  const reason = 'Kubernetes sets this for a Service (enableServiceLinks: false prevents it)';
+  const variables = [`${names.join(', ')}: ${reason}`];
   const service = startCommand(t, ['--port', '0'], { env });
   await service.ready();
   const { stderr, status } = await stop(service);
   const warnings = stderr.split('\n').filter((line) => line.includes('"warn"'));
   assert.deepEqual([status, warnings.length], [0, 1], stderr);
   const { time: _, ...line } = JSON.parse(warnings[0] ?? '');
-  assert.deepEqual(line, { level: 'warn', message, variables: names });
+  assert.deepEqual(line, { level: 'warn', message: 'unknown variables', variables });
   const ending = await runCommand(t, ['key'], { env });
   assert.equal(ending.status, 0);
-  assert.equal(ending.stderr, `notes-server: warning: ${message}: ${names.join(', ')}\n`);
+  assert.equal(ending.stderr, `notes-server: warning: unknown variable ${variables[0]}\n`);
 });
 
 test('command: a warning of unknown variables precedes the message of a sub-command', async (t) => {

@@ -10,7 +10,7 @@ import type { Input } from '../../../src/cli/commands.ts';
 import { helpText } from '../../../src/cli/help.ts';
 import { OPTIONS } from '../../../src/cli/option-table.ts';
 import { parseDatabase } from '../../../src/cli/option-values.ts';
-import { type Options, serviceLinks, unknownVariables } from '../../../src/cli/options.ts';
+import { type Options, unknownVariables } from '../../../src/cli/options.ts';
 import { passwordOf } from '../../../src/open.ts';
 import { parseCluster } from '../../../src/rqlite/address.ts';
 
@@ -265,15 +265,14 @@ test('options: unknown variables are found, with a suggestion', () => {
 });
 
 test('options: what Kubernetes sets for a Service counts as not set', () => {
+  const warning = 'Kubernetes sets this for a Service (enableServiceLinks: false prevents it)';
   for (const link of ['tcp://10.0.0.1:3000', 'udp://[fd00::1]:53', 'sctp://10.0.0.1:1']) {
     for (const [flag, key, byDefault] of SAMPLES) {
       const environment = { [variable(flag)]: link };
       assert.deepEqual(options([], environment)[key], byDefault, flag);
-      assert.deepEqual(serviceLinks(environment), [variable(flag)]);
-      assert.deepEqual(unknownVariables(environment), []);
+      assert.deepEqual(unknownVariables(environment), [`${variable(flag)}: ${warning}`]);
     }
     assert.equal(options([], { NOTES_PORT: link, PORT: '80' }).port, 80);
-    assert.deepEqual(serviceLinks({ HOST: link, ELSE: link }), ['HOST']);
     refuses(['--port', link], '--port takes');
   }
   const others = {
@@ -284,10 +283,13 @@ test('options: what Kubernetes sets for a Service counts as not set', () => {
     NOTES_PORT_3000_TCP_ADDR: '10.0.0.1',
     NOTES_WEB_SERVICE_HOST: '10.0.0.2',
   };
-  assert.deepEqual(serviceLinks(others), Object.keys(others));
-  assert.deepEqual(unknownVariables(others), []);
+  const names = Object.keys(others).join(', ');
+  assert.deepEqual(unknownVariables({ ...others, NOTES_X: 'a' }), [
+    'NOTES_X',
+    `${names}: ${warning}`,
+  ]);
   const wrong = { NOTES_PORT: 'tcp://10.0.0.1', NOTES_API_KEYS: 'tcp://10.0.0.1:1' };
-  assert.deepEqual(serviceLinks(wrong), []);
+  assert.deepEqual(unknownVariables(wrong), []);
   refuses([], 'NOTES_PORT takes', wrong);
 });
 
