@@ -76,6 +76,22 @@ for (const signal of ['SIGTERM', 'SIGINT']) {
   });
 }
 
+test('stop: a start that ends after the signal serves nobody and closes its database', async (t) => {
+  const node = preload(`
+    import net from 'node:net';
+    const { listen } = net.Server.prototype;
+    net.Server.prototype.listen = function (...args) {
+      process.once('SIGTERM', () => listen.apply(this, args));
+      setImmediate(process.kill, process.pid, 'SIGTERM');
+      return this;
+    };`);
+  const command = startCommand(t, ['--port', '0'], { node });
+  const { status, stdout, stderr } = await command.ended;
+  assert.deepEqual([status, stdout], [0, ''], stderr);
+  assert.doesNotMatch(stderr, /"listening"/);
+  assert.deepEqual(readdirSync(command.folder), ['notes.db']);
+});
+
 test('stop: a signal removes the file that an export has not finished', async (t) => {
   const db = newFile(t);
   await writeMigrated(db);
