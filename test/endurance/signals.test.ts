@@ -1,7 +1,9 @@
 // SIGTERM and SIGINT end all that the launcher starts, in each state, also as process 1, where the
 // system ignores signals without a handler.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -151,6 +153,18 @@ const SCENES: Record<string, MakeScene> = {
   },
   'a service that waits for a lock': lockedScene('--port', '0'),
   'two processes that wait for a lock': lockedScene('--port', '0', '--processes', '2'),
+  'a service whose cluster is silent': async (t) => {
+    const node = createServer().listen(0, '127.0.0.1');
+    t.after(() => node.close());
+    await once(node, 'listening');
+    let isAsked = false;
+    node.once('connection', () => {
+      isAsked = true;
+    });
+    const { port } = node.address() as AddressInfo;
+    const args = ['--port', '0', '--db', `rqlite://127.0.0.1:${port}`];
+    return { args, isReached: () => isAsked };
+  },
   'a service that loads': serviceScene('1', isLoaded),
   'two processes that load': serviceScene('2', (pids) => pids.length > 1),
   'import that waits for all of its input': async (t) => {
