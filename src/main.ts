@@ -1,6 +1,8 @@
 // The process: command line, start, signals and exit status. No other module of src ends it.
 import cluster from 'node:cluster';
 import { closeSync } from 'node:fs';
+import { constants } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import type { App } from './app.ts';
 import { UsageError } from './cli/arguments.ts';
@@ -8,6 +10,7 @@ import { type Command, parseCommand } from './cli/command-line.ts';
 import { firstSteps } from './cli/first-steps.ts';
 import { type Options, unknownVariables } from './cli/options.ts';
 import { prepareSocketPath } from './cli/socket-path.ts';
+import { removeUnfinished } from './commands/whole-file.ts';
 import { isReadByOthers } from './guards/key-file.ts';
 import { jsonLine, LineLog, type Log } from './log/log.ts';
 import { escapeControls, prettyLine } from './log/pretty-line.ts';
@@ -16,6 +19,9 @@ import { readVersion } from './version.ts';
 
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
+
+/** How long a stop waits for a start that goes on. */
+const MAX_START_MS = 5_000;
 
 /** Incomplete installations and too many open files, which may keep a module from loading. */
 const LAUNCHER_EXPLAINS = /MODULE_NOT_FOUND$|^ERR_DLOPEN_FAILED$|^EMFILE$/;
@@ -63,8 +69,7 @@ async function run(command: Command): Promise<void> {
     case 'version':
       return writeOutput(`${readVersion()}\n`);
     case 'run': {
-      // Restores the default, which the launcher has replaced.
-      process.removeAllListeners('SIGHUP');
+      handle(endAtOnce, 'SIGTERM', 'SIGINT', 'SIGHUP');
       const streams = { input: process.stdin, write: writeOutput, show: showProgress };
       const { lines, hasFailed } = await command.run(command.input, streams);
       // A database can have names of any characters.
@@ -95,17 +100,24 @@ async function serve(options: Options): Promise<void> {
   const log = createLog(options);
   const unknown = unknownVariables(process.env);
   if (unknown.length > 0) log.write('warn', 'unknown variables', { variables: unknown });
-  const starting = start(options, log);
+  const stopping = new AbortController();
+  const starting = start(options, log, stopping.signal);
   handleHangups(options.apiKeysFile, log, starting);
-  const app = await starting;
-  endOnFault(log);
   const stop = (signal: NodeJS.Signals) => {
-    // Restores the default: a second signal ends the process at once.
-    for (const each of ['SIGTERM', 'SIGINT'] as const) process.removeAllListeners(each);
+    // A second signal ends the process at once.
+    handle(endAtOnce, 'SIGTERM', 'SIGINT');
+    stopping.abort();
     log.write('info', 'stopping', { signal });
-    endWith(log, app.close());
+    const started = Promise.race([starting.catch(() => {}), delay(MAX_START_MS)]);
+    const closed = started.then((app) => app?.close());
+    void endWith(log, closed);
   };
-  process.on('SIGTERM', stop).on('SIGINT', stop);
+  handle(stop, 'SIGTERM', 'SIGINT');
+  const app = await starting.catch((error) => {
+    if (!stopping.signal.aborted) throw error;
+  });
+  if (!app || stopping.signal.aborted) return;
+  endOnFault(log);
   if (options.apiKeysFile !== undefined) await warnOfReaders(options.apiKeysFile, log);
   const { address } = app;
   process.stdout.write(`notes-server listening on ${address}\n`);
@@ -114,7 +126,25 @@ async function serve(options: Options): Promise<void> {
   log.write('info', 'listening', { address, keys: app.keyCount });
 }
 
-async function start(options: Options, log: Log) {
+/** Makes `listener` the only one of these signals: the launcher's is for the time before. */
+function handle(listener: NodeJS.SignalsListener, ...signals: NodeJS.Signals[]): void {
+  for (const signal of signals) {
+    const earlier = process.listeners(signal);
+    // First, because a signal on its way gets lost once nobody listens.
+    process.on(signal, listener);
+    for (const each of earlier) process.off(signal, each);
+  }
+}
+
+/** Ends the process as the default of a signal does, except for what is unfinished. */
+function endAtOnce(signal: NodeJS.Signals): void {
+  removeUnfinished();
+  process.removeAllListeners(signal).kill(process.pid, signal);
+  // In process 1, the default has no effect.
+  process.exit(128 + constants.signals[signal]);
+}
+
+async function start(options: Options, log: Log, stopping: AbortSignal) {
   // First, because the installation may be incomplete.
   const launch =
     options.processes > 1 ? await importSupervisor() : (await import('./app.ts')).startApp;
@@ -122,6 +152,7 @@ async function start(options: Options, log: Log) {
   if (options.db.kind === 'file' && (await isInUse(options.db.name)))
     log.write('warn', 'another process uses the database', { file: options.db.name });
   if (options.socket !== undefined) await prepareSocketPath(options.socket);
+  stopping.throwIfAborted();
   return launch(options, log);
 }
 
@@ -157,17 +188,17 @@ async function serveAsMember(options: Options): Promise<void> {
     reloadKeys: async (keys) => (await starting)?.reloadKeys(keys) ?? 0,
   });
   let closed: Promise<void> | undefined;
-  process.on('SIGTERM', () => {
+  handle(() => {
     // If the start has failed, it has already closed everything.
     closed ??= starting?.then(
       (app) => app.close(),
       () => {},
     );
     void endWith(log, closed);
-  });
+  }, 'SIGTERM');
   // A terminal sends SIGINT to all processes, but only the supervisor handles it. For SIGHUP, the
   // launcher does the same.
-  process.on('SIGINT', () => {});
+  handle(() => {}, 'SIGINT');
 }
 
 function createLog({ logLevel, logFormat, processes }: Options): Log {

@@ -35,7 +35,10 @@ function filesByProcess() {
     .filter(isWanted)
     .sort();
   const missing = wanted.filter((place) => !files.some((path) => isAt(place, path)));
-  if (missing.length > 0) throw new Error(`no tests in ${missing}`);
+  if (missing.length > 0) {
+    process.stderr.write(`There are no tests in ${missing.join(', ')} (see README.md).\n`);
+    process.exit(1);
+  }
   const folders = [...new Set(files.map((path) => dirname(path)))];
   const groups = [];
   for (const folder of folders) {
@@ -59,9 +62,11 @@ function reportOf(entry) {
   return entry.replace('.mjs', '.json');
 }
 
+// First, because it may end the process.
+const groups = filesByProcess();
 rmSync(entriesFolder, { recursive: true, force: true });
 mkdirSync(entriesFolder, { recursive: true });
-const entries = filesByProcess().map(writeEntry);
+const entries = groups.map(writeEntry);
 const events = run({
   files: entries,
   concurrency: CONCURRENCY,

@@ -31,7 +31,8 @@ ${formatRows(options)}
 Each option can also be set in the environment: --body-limit as NOTES_BODY_LIMIT and so on; several
 values are separated by commas. PORT and HOST count if NOTES_PORT and NOTES_HOST are not set. The
 keys in NOTES_API_KEYS, separated by commas, count in addition to those of the file; clients send
-"authorization: Bearer KEY". The log warns of other variables that begin with NOTES_.
+"authorization: Bearer KEY". The log warns of other variables that begin with NOTES_, and of those
+that Kubernetes sets for a Service called notes, which are ignored.
 
 For a cluster of rqlite nodes, use --db rqlite://HOST:PORT,HOST:PORT (rqlites:// for TLS).
 Parameters may follow: ?level=linearizable (the default) or ?level=weak, and &user=NAME, whose

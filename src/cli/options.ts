@@ -11,6 +11,11 @@ const DECLARATIONS: readonly Declaration[] = Object.values(OPTIONS);
 
 const PREFIX = 'NOTES_';
 
+/** A value that Kubernetes sets for a Service, and the names of its other variables. */
+const LINK = /^(?:tcp|udp|sctp):\/\/[^/]+:\d+$/;
+const LINK_NAME = /_SERVICE_(?:HOST|PORT)|_PORT_\d+_/;
+const LINKS = 'Kubernetes sets this for a Service (enableServiceLinks: false prevents it)';
+
 type Declarations = Readonly<Record<string, Declaration>>;
 
 /** The options as parsed from their texts; one without a default is undefined if it is not set. */
@@ -49,7 +54,7 @@ export function readOptions<Declared extends Declarations>(
     const { flag, variable = '', default: byDefault, parse } = declaration;
     const variables = flags[flag] === undefined ? [variableOf(flag), variable] : [];
     // An empty variable counts as not set.
-    const source = variables.find((each) => environment[each]);
+    const source = variables.find((each) => environment[each] && !isLink(environment, each));
     // The library may be given null, which is no value of any option.
     const given = flags[flag] === undefined ? byDefault : flags[flag];
     const text = source ? readVariable(environment, source) : given;
@@ -65,16 +70,25 @@ export function libraryFlags(): ReadonlyMap<string, string> {
   return new Map(declared.map(({ flag }) => [toCamelCase(flag), flag]));
 }
 
-/** Returns the names of variables that look like options but are none, with suggestions. */
+/**
+ * Returns the names of variables that look like options but are none, with suggestions, and at the
+ * end those that Kubernetes sets, as one text.
+ */
 export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
   // Two have no flag, because all users of a machine can read command lines.
   const secrets = ['NOTES_API_KEYS', 'NOTES_DB_PASSWORD'];
   const known = [...DECLARATIONS.map(({ flag }) => variableOf(flag)), ...secrets];
-  const unknown = Object.keys(environment).filter(
-    (name) => name.startsWith(PREFIX) && !known.includes(name),
-  );
+  const given = Object.keys(environment).filter((name) => name.startsWith(PREFIX));
+  const links = given.filter((name) => !secrets.includes(name) && isLink(environment, name));
+  const unknown = given.filter((name) => !known.includes(name) && !links.includes(name));
   const names = known.map((name) => name.slice(PREFIX.length));
-  return unknown.map((name) => name + suggestion(name.slice(PREFIX.length), names, PREFIX));
+  const texts = unknown.map((name) => name + suggestion(name.slice(PREFIX.length), names, PREFIX));
+  return links.length === 0 ? texts : [...texts, `${links.join(', ')}: ${LINKS}`];
+}
+
+/** Whether a variable counts as not set, because it is not meant for the service. */
+function isLink(environment: NodeJS.ProcessEnv, name: string): boolean {
+  return LINK.test(environment[name] ?? '') || LINK_NAME.test(name);
 }
 
 /** Whether only this machine can reach a service: on a Unix socket or a loopback address. */

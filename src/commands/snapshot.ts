@@ -7,6 +7,7 @@ import { lastIdsOf } from '../pages.ts';
 import { type Database, DatabaseUnusable, type Source } from '../storage/database.ts';
 import { unusable } from '../storage/sqlite/unusable.ts';
 import { openServed, openShared } from './existing.ts';
+import { noteUnfinished } from './whole-file.ts';
 
 type CopyTo = (path: string) => Promise<unknown>;
 
@@ -32,9 +33,11 @@ export async function openSnapshot(
 }
 
 async function openCopy(name: string, source: Source, copyTo: CopyTo) {
-  let folder: string | undefined;
+  const folder = await mkdtemp(join(tmpdir(), 'notes-server-export-')).catch((error) => {
+    throw unusable(name, error);
+  });
+  using _noted = noteUnfinished(folder);
   try {
-    folder = await mkdtemp(join(tmpdir(), 'notes-server-export-'));
     const path = join(folder, 'copy.db');
     const { changes: before = 0 } = await lastIdsOf(source);
     await copyTo(path);
@@ -48,7 +51,7 @@ async function openCopy(name: string, source: Source, copyTo: CopyTo) {
     throw unusable(name, error);
   } finally {
     // It stays readable while it is open, and goes with this process.
-    if (folder) await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -1,6 +1,6 @@
 // Writes files whole: under a temporary name in the same folder, synced to disk, then renamed.
 import { randomBytes } from 'node:crypto';
-import type { Stats } from 'node:fs';
+import { rmSync, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseDamaged, DatabaseUnusable } from '../storage/database.ts';
@@ -12,6 +12,23 @@ export interface WholeFile {
   readonly write: (path: string, file: FileHandle) => Promise<void>;
   /** Gives the file its final name, which must be free unless this function is given. */
   readonly publish?: (unfinished: string, path: string) => Promise<void>;
+}
+
+const unfinishedPaths = new Set<string>();
+
+/** Notes a path to remove if the process ends before the result is disposed of. */
+export function noteUnfinished(path: string): Disposable {
+  unfinishedPaths.add(path);
+  return { [Symbol.dispose]: () => void unfinishedPaths.delete(path) };
+}
+
+/** Removes all that is unfinished, because the process ends. Never throws. */
+export function removeUnfinished(): void {
+  for (const path of [...unfinishedPaths].flatMap((each) => [each, ...auxiliaryPaths(each)])) {
+    try {
+      rmSync(path, { recursive: true, force: true });
+    } catch {}
+  }
 }
 
 /** Writes the file `target`. Rejects with {@link DatabaseUnusable}; leaves no temporary file. */
@@ -37,6 +54,7 @@ export async function writeWhole(target: string, whole: WholeFile): Promise<void
 async function writeAndPublish(path: string, whole: WholeFile): Promise<void> {
   const { source, write, publish = publishNew } = whole;
   const unfinished = `${path}.unfinished-${randomBytes(4).toString('hex')}`;
+  using _noted = noteUnfinished(unfinished);
   await using file = await open(unfinished, 'wx', 0o600);
   try {
     const model = await stat(path).catch(() => (source === undefined ? undefined : stat(source)));

@@ -11,6 +11,7 @@ import { escapeHtml, PAGE_HEADERS, renderPage, SECURITY_HEADERS } from './page.t
 
 /** The header of all that depends on `accept`, flat. */
 const VARY = ['vary', 'accept'];
+const NO_STORE = ['cache-control', 'no-store', ...VARY];
 /** The forms of a page, rendered at the start: neither depends on a request. */
 type Forms = Readonly<Record<'html' | 'json', Reply>>;
 
@@ -48,8 +49,8 @@ export function withPagesForUnknown(bases: Bases, routes: readonly Route[]): Rou
     const reply = problemReply(problem, bases.problemBase);
     const { html, json } = weightsOf(call);
     if (html <= json) return { ...reply, headers: [...(reply.headers ?? []), ...VARY] };
-    const headers = [...PAGE_HEADERS, 'cache-control', 'no-store', ...VARY];
-    return { status: 404, headers, body: renderUnknown(root, problem.message) };
+    const body = renderUnknown(root, problem.message);
+    return { status: 404, headers: [...PAGE_HEADERS, ...NO_STORE], body };
   }
   return routes.map((route) => ({ ...route, refuse }));
 }
@@ -107,7 +108,7 @@ function renderSentences(text: string): string {
 
 function pageReply(title: string, root: string, main: string, head = ''): Reply {
   const body = renderPage({ title: `${title} - notes-server`, root, head, main });
-  return { status: 200, headers: [...PAGE_HEADERS, ...VARY], body };
+  return { status: 200, headers: [...PAGE_HEADERS, ...NO_STORE], body };
 }
 
 function explain({ slug, status, title, meaning, remedy }: ProblemType) {
@@ -115,7 +116,7 @@ function explain({ slug, status, title, meaning, remedy }: ProblemType) {
 }
 
 function renderJson(value: unknown): Reply {
-  return jsonReply(200, JSON.stringify(value), [...SECURITY_HEADERS, ...VARY]);
+  return jsonReply(200, JSON.stringify(value), [...SECURITY_HEADERS, ...NO_STORE]);
 }
 
 function renderUnknown(root: string, message: string): string {

@@ -50,3 +50,13 @@ test('reporter: the position is that in the source, where there is a source map'
   assert.match(report, /^fails\n {2}at \.\.\/some\.test\.ts:1:1$/m);
   assert.match(report, /^in file '.*\/some\.test\.ts', line 1, column 1$/m);
 });
+
+test('reporter: a place without tests is named in one line', () => {
+  const args = ['test/run.mjs', 'time.test.js', 'nowhere', 'servce/lists'];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    cwd: fileURLToPath(root),
+    encoding: 'utf8',
+  });
+  assert.deepEqual([status, stdout], [1, '']);
+  assert.equal(stderr, 'There are no tests in nowhere, servce/lists (see README.md).\n');
+});

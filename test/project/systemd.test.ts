@@ -53,6 +53,12 @@ test('systemd: the variables of the drop-in for a proxy are options', () => {
   assert.deepEqual(unknownVariables(Object.fromEntries(names.map((name) => [name, '1']))), []);
 });
 
+test('systemd: the service starts once the clock is set', () => {
+  for (const name of ['Wants', 'After'])
+    assert.ok(valuesOf(name).join(' ').split(' ').includes('time-sync.target'), name);
+  assert.match(proseOf(deployment), /`systemctl enable systemd-time-wait-sync`/);
+});
+
 test('systemd: a stop has enough time, and V8 may compile', () => {
   // Requests in flight come first, then the database.
   assert.ok(Number(valuesOf('TimeoutStopSec')[0]) * 1_000 > HTTP_LIMITS.closeMs + 5_000);

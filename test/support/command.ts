@@ -24,6 +24,12 @@ export interface CommandParts {
   /** Whether the process reports its coverage, which takes it a while. */
   readonly coverage?: boolean;
   readonly input?: string | Buffer;
+  /** Whether the input stays open after that. */
+  readonly holdsInput?: boolean;
+  /** Whether the output stays unread. */
+  readonly holdsOutput?: boolean;
+  /** What starts Node, with its arguments. */
+  readonly wrapper?: readonly string[];
 }
 
 /** How a command ended, and all its output. */
@@ -52,17 +58,21 @@ export function startCommand(test: Ends, args: string[], parts: CommandParts = {
   const { env, node = [], folder = temporaryFolder(test), launcher = LAUNCHER, input = '' } = parts;
   // Node hands the variable down unless it is set to something else.
   const coverage = (parts.coverage && process.env.NODE_V8_COVERAGE) || '';
-  const child = spawn(process.execPath, [...node, launcher, ...args], {
+  const { wrapper = [], holdsInput, holdsOutput } = parts;
+  const [program = '', ...rest] = [...wrapper, process.execPath, ...node, launcher, ...args];
+  const child = spawn(program, rest, {
     cwd: folder,
     env: { ...bareEnvironment(), NODE_V8_COVERAGE: coverage, ...env },
     stdio: 'pipe',
   });
   // The command may end before it has read all of it.
-  child.stdin.on('error', () => {}).end(input);
+  child.stdin.on('error', () => {}).write(input);
+  if (!holdsInput) child.stdin.end();
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {
     stdout += text;
+    if (holdsOutput) child.stdout.pause();
   });
   child.stderr.setEncoding('utf8').on('data', (text) => {
     stderr += text;

@@ -48,6 +48,24 @@ test('command: options come from the environment too', async (t) => {
   assert.deepEqual(line, { level: 'warn', message: 'unknown variables', variables });
 });
 
+test('command: one warning names all that Kubernetes sets for a Service', async (t) => {
+  const link = 'tcp://10.0.0.1:3000';
+  const names = ['NOTES_PORT', 'NOTES_PORT_3000_TCP', 'NOTES_SERVICE_HOST'];
+  const env = Object.fromEntries(names.map((name) => [name, link]));
+  const reason = 'Kubernetes sets this for a Service (enableServiceLinks: false prevents it)';
+  const variables = [`${names.join(', ')}: ${reason}`];
+  const service = startCommand(t, ['--port', '0'], { env });
+  await service.ready();
+  const { stderr, status } = await stop(service);
+  const warnings = stderr.split('\n').filter((line) => line.includes('"warn"'));
+  assert.deepEqual([status, warnings.length], [0, 1], stderr);
+  const { time: _, ...line } = JSON.parse(warnings[0] ?? '');
+  assert.deepEqual(line, { level: 'warn', message: 'unknown variables', variables });
+  const ending = await runCommand(t, ['key'], { env });
+  assert.equal(ending.status, 0);
+  assert.equal(ending.stderr, `notes-server: warning: unknown variable ${variables[0]}\n`);
+});
+
 test('command: a warning of unknown variables precedes the message of a sub-command', async (t) => {
   const env = { NOTES_API_KEY_FILE: 'secret', 'NOTES_\u001b': '' };
   const warnings =

@@ -264,6 +264,35 @@ test('options: unknown variables are found, with a suggestion', () => {
   ]);
 });
 
+test('options: what Kubernetes sets for a Service counts as not set', () => {
+  const warning = 'Kubernetes sets this for a Service (enableServiceLinks: false prevents it)';
+  for (const link of ['tcp://10.0.0.1:3000', 'udp://[fd00::1]:53', 'sctp://10.0.0.1:1']) {
+    for (const [flag, key, byDefault] of SAMPLES) {
+      const environment = { [variable(flag)]: link };
+      assert.deepEqual(options([], environment)[key], byDefault, flag);
+      assert.deepEqual(unknownVariables(environment), [`${variable(flag)}: ${warning}`]);
+    }
+    assert.equal(options([], { NOTES_PORT: link, PORT: '80' }).port, 80);
+    refuses(['--port', link], '--port takes');
+  }
+  const others = {
+    NOTES_SERVICE_HOST: '10.0.0.1',
+    NOTES_SERVICE_PORT: '3000',
+    NOTES_SERVICE_PORT_HTTP: '3000',
+    NOTES_PORT_3000_TCP: 'tcp://10.0.0.1:3000',
+    NOTES_PORT_3000_TCP_ADDR: '10.0.0.1',
+    NOTES_WEB_SERVICE_HOST: '10.0.0.2',
+  };
+  const names = Object.keys(others).join(', ');
+  assert.deepEqual(unknownVariables({ ...others, NOTES_X: 'a' }), [
+    'NOTES_X',
+    `${names}: ${warning}`,
+  ]);
+  const wrong = { NOTES_PORT: 'tcp://10.0.0.1', NOTES_API_KEYS: 'tcp://10.0.0.1:1' };
+  assert.deepEqual(unknownVariables(wrong), []);
+  refuses([], 'NOTES_PORT takes', wrong);
+});
+
 test('options: a socket takes the place of host and port, and counts as loopback', () => {
   const { socket, rateLimit } = options([], { NOTES_SOCKET: 'a', HOST: '0.0.0.0', PORT: '1' });
   assert.deepEqual([socket, rateLimit], ['a', undefined]);

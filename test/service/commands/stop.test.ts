@@ -4,6 +4,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { preload, startCommand, stop } from '../../support/command.ts';
+import { newFile, writeMigrated } from '../../support/databases.ts';
+import { temporaryFolder } from '../../support/engine.ts';
 import { converse, refusal, requestText } from '../../support/raw.ts';
 import { expected } from '../../support/records.ts';
 import { startService } from '../../support/service.ts';
@@ -47,6 +49,62 @@ test('stop: a second signal ends it at once', async (t) => {
   // Without the second signal it would wait for the request, and end with status 0.
   const { status, signal } = await stop(command, 'SIGTERM');
   assert.deepEqual({ status, signal }, { status: null, signal: 'SIGTERM' });
+});
+
+/** Sends a signal once main.ts, after the launcher, handles it. */
+const early = (signal: string) =>
+  preload(`
+  let handlers = 0;
+  process.on('newListener', (name) => {
+    if (name === '${signal}' && (handlers += 1) === 2)
+      setImmediate(process.kill, process.pid, '${signal}');
+  });`);
+
+for (const signal of ['SIGTERM', 'SIGINT']) {
+  test(`stop: ${signal} during the start ends it before it opens the database`, async (t) => {
+    const command = startCommand(t, ['--port', '0'], { node: early(signal) });
+    const { status, stdout, stderr } = await command.ended;
+    assert.deepEqual([status, stdout], [0, ''], stderr);
+    assert.equal(JSON.parse(stderr).message, 'stopping');
+    assert.deepEqual(readdirSync(command.folder), []);
+  });
+
+  test(`stop: ${signal} ends an import that waits for its input`, async (t) => {
+    const parts = { node: early(signal), holdsInput: true };
+    const { status, signal: by, stderr } = await startCommand(t, ['import'], parts).ended;
+    assert.deepEqual({ status, by, stderr }, { status: null, by: signal, stderr: '' });
+  });
+}
+
+test('stop: a start that ends after the signal serves nobody and closes its database', async (t) => {
+  const node = preload(`
+    import net from 'node:net';
+    const { listen } = net.Server.prototype;
+    net.Server.prototype.listen = function (...args) {
+      process.once('SIGTERM', () => listen.apply(this, args));
+      setImmediate(process.kill, process.pid, 'SIGTERM');
+      return this;
+    };`);
+  const command = startCommand(t, ['--port', '0'], { node });
+  const { status, stdout, stderr } = await command.ended;
+  assert.deepEqual([status, stdout], [0, ''], stderr);
+  assert.doesNotMatch(stderr, /"listening"/);
+  assert.deepEqual(readdirSync(command.folder), ['notes.db']);
+});
+
+test('stop: a signal removes the file that an export has not finished', async (t) => {
+  const db = newFile(t);
+  await writeMigrated(db);
+  const folder = temporaryFolder(t);
+  // The file is there when the export is about to write it.
+  const node = preload(`
+    import fs from 'node:fs/promises';
+    import { syncBuiltinESMExports } from 'node:module';
+    fs.writeFile = () => new Promise(() => setInterval(process.kill, 1, process.pid, 'SIGTERM'));
+    syncBuiltinESMExports();`);
+  const command = startCommand(t, ['export', 'e.jsonl', '--db', db], { node, folder });
+  assert.equal((await command.ended).signal, 'SIGTERM');
+  assert.deepEqual(readdirSync(folder), []);
 });
 
 for (const [what, fault] of Object.entries({ thrown: 'throw', rejected: 'Promise.reject' })) {

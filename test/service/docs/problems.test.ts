@@ -65,6 +65,7 @@ test('problem pages: JSON only if it is named, and HTML not preferred', async ()
       const answer = await service.request('GET', path, { headers });
       assert.equal(answer.headers['content-type'], type, accepted);
       assert.equal(answer.headers.vary, 'accept', accepted);
+      assert.equal(answer.headers['cache-control'], 'no-store', accepted);
     }
   }
 });
