@@ -56,11 +56,17 @@ async function callRoute(routes: readonly Route[], tool: OperationTool, args: Me
 }
 
 /** Returns the call of another request, which the same client makes instead. */
-function inPlaceOf(call: Call, request: Partial<Call>): Call {
-  return new Proxy(call, {
-    get(original, name) {
-      const value = Reflect.get(name in request ? request : original, name);
-      return typeof value === 'function' ? value.bind(original) : value;
-    },
-  });
+function inPlaceOf(call: Call, request: ReturnType<typeof requestOf>): Call {
+  const { method, pathValues, query, headers, body } = request;
+  return {
+    ...{ method, pathValues, query, headers, body },
+    ...{ format: 'json', bytes: call.bytes, key: call.key },
+    clientId: () => call.clientId(),
+    charge: (requests) => call.charge(requests),
+    ensureSendable: () => call.ensureSendable(),
+    refusalFor: (bytes) => call.refusalFor(bytes),
+    reserveLarge: () => call.reserveLarge(),
+    signal: () => call.signal(),
+    inputSignal: () => call.inputSignal(),
+  };
 }

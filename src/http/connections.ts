@@ -2,7 +2,6 @@
 // new connection takes the place of one that asks for nothing.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 import { HTTP_LIMITS } from './limits.ts';
 import { Replaceable } from './replaceable.ts';
@@ -41,6 +40,13 @@ class Connection {
     if (this.socket.destroyed) return false;
     const { message, response, previous } = this.latest ?? {};
     return (message?.complete ? response : previous)?.closed ?? true;
+  }
+
+  /** An idle connection must not hold its last request in memory. */
+  release(arrival: Arrival): void {
+    if (!arrival.message.complete || this.latest !== arrival) return;
+    this.latest = undefined;
+    this.idleSinceMs = performance.now();
   }
 }
 
@@ -102,8 +108,7 @@ export class Connections {
     const connection = this.#open.get(arrival.message.socket);
     if (!connection) return;
     connection.latest = arrival;
-    // `bind` takes less time than a function that captures variables.
-    arrival.response.on('close', release.bind(connection, arrival));
+    arrival.response.on('close', () => connection.release(arrival));
   }
 
   /** Makes Node close those whose current answers make no progress for `stalledMs`. */
@@ -198,13 +203,6 @@ function sizeOf({ headers, rawHeaders, url = '' }: IncomingMessage): number {
   const { 'content-length': length = 0, 'transfer-encoding': coding } = headers;
   const body = coding === undefined ? Math.min(Number(length), READ_BYTES) : READ_BYTES;
   return rawHeaders.reduce((sum, text) => sum + text.length, REQUEST_BYTES + url.length + body);
-}
-
-/** An idle connection must not hold its last request in memory. */
-function release(this: Connection, arrival: Arrival): void {
-  if (!arrival.message.complete || this.latest !== arrival) return;
-  this.latest = undefined;
-  this.idleSinceMs = performance.now();
 }
 
 function announceClose(latest?: Arrival): void {

@@ -1,6 +1,5 @@
 // One request and what is known of it, from its arrival to its answer.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { performance } from 'node:perf_hooks';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Arrival } from './connections.ts';
 import { DISPATCH_LIMITS } from './limits.ts';

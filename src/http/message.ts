@@ -49,14 +49,9 @@ export function parseTarget({ method, url: text = '' }: Partial<IncomingMessage>
   const query = questionMark === -1 ? '' : origin.slice(questionMark + 1);
   // URLSearchParams would replace what is not UTF-8, and would keep a % without digits.
   if (query.includes('%')) decode(query, 'query');
-  // `split` takes three times as long.
-  const segments: string[] = [];
-  for (let start = 1, end = 0; end !== -1; start = end + 1) {
-    end = path.indexOf('/', start);
-    segments.push(end === -1 ? path.slice(start) : path.slice(start, end));
-  }
-  if (!path.includes('%')) return { segments, query };
-  return { segments: segments.map((each) => decode(each, 'path')), query };
+  const [, ...sent] = path.split('/');
+  const segments = path.includes('%') ? sent.map((each) => decode(each, 'path')) : sent;
+  return { segments, query };
 }
 
 /** Returns the detail for a target that is not percent-encoded. */

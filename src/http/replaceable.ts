@@ -1,5 +1,4 @@
 // Finds which of many holders of places, such as connections, can be spared for others.
-import { performance } from 'node:perf_hooks';
 
 interface Holder {
   readonly network: string;

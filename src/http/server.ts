@@ -125,8 +125,7 @@ export class HttpServer {
     // does not report errors in its body: a client that then waits gets 408.
     if (this.#closing || message.headers.upgrade !== undefined || !hasUnambiguousEnd(message))
       response.setHeader('connection', 'close');
-    const next = this.#options.onRequest.bind(undefined, arrival);
-    this.#connections.runAfter(message.socket, previous, next);
+    this.#connections.runAfter(message.socket, previous, () => this.#options.onRequest(arrival));
   }
 
   #refuseConnect(message: IncomingMessage, socket: Duplex): void {

@@ -1,6 +1,5 @@
 // Divides long work on the main thread, so that requests in between are answered, and connections
 // accepted: Node accepts one in each iteration of the event loop.
-import { performance } from 'node:perf_hooks';
 import { setImmediate as immediate } from 'node:timers/promises';
 
 /** Runs the parts of long work one at a time, each in an iteration of the event loop. */

@@ -49,8 +49,8 @@ export function listRoutes(listed: Listed): Route[] {
   return [all, ofCounterpart];
 }
 
-/** Which records a list has (all, those of an owner, of a tag, or of a note), and its form. */
-interface Scope extends Pick<PageRequest, 'owner' | 'isOfCounterpart' | 'isLines'> {
+/** Which records a list has: all, those of an owner, of a tag, or of a note. */
+interface Scope extends Pick<PageRequest, 'owner' | 'isOfCounterpart'> {
   readonly path: string;
   readonly label: string;
 }
@@ -65,22 +65,22 @@ interface ListText {
   readonly link: readonly string[];
 }
 
-function answer(listed: Listed, input: ListInput, scope: Scope): Reply | Promise<Reply> {
-  const isLines = preferredType(input.call.headers.accept, [JSON_LINES]) !== undefined;
-  const name = `${isLines ? JSON_LINES : ''}${scope.path}?${input.call.query}`;
-  const kept = listed.memory.find<ListText>(PAGES, name);
-  // A list in memory is answered at once: a promise would cost more time than that.
-  return kept ? replyWith(kept, input) : read(listed, input, { ...scope, isLines }, name);
-}
-
-async function read(listed: Listed, input: ListInput, scope: Scope, name: string): Promise<Reply> {
-  const { pages, memory, bases } = listed;
+async function answer(
+  { pages, memory, bases }: Listed,
+  input: ListInput,
+  scope: Scope,
+): Promise<Reply> {
   const { parameters, headers, call } = input;
+  const isLines = preferredType(call.headers.accept, [JSON_LINES]) !== undefined;
+  const name = `${isLines ? JSON_LINES : ''}${scope.path}?${call.query}`;
+  const known = memory.find<ListText>(PAGES, name);
+  if (known) return replyWith(known, input);
   const { limit, offset, after, before, fields = [], include = [] } = parameters;
   const sent = new URLSearchParams(call.query);
   checkListQuery(pages.parts, parameters, sent);
   const page = await pages.read({
     ...scope,
+    isLines,
     limit,
     offset,
     after,
@@ -153,14 +153,14 @@ async function recordsOf(
   const computed = computedIn(parts, parameters.include);
   if (!computed) return typeof items === 'string' ? [[items]] : items.map((each) => [each]);
   const lines = typeof items === 'string' ? items.split('\n').filter(Boolean) : items;
-  const records = lines.map(partsOf);
+  const records = lines.map(splitRecord);
   const texts = records.map((record) => record.texts);
   const values = await computed.compute(texts, parameters, () => call.ensureSendable());
   return records.map(({ start }, index) => [start, `,"${computed.name}":${values[index]}}`]);
 }
 
 /** Returns a record without its closing brace, and the texts that it lacks, which follow a tab. */
-function partsOf(record: string | Buffer) {
+function splitRecord(record: string | Buffer) {
   const tab = record.indexOf('\t');
   if (tab === -1) return { start: pieceOf(record, 0, -1), texts: record };
   return { start: pieceOf(record, 0, tab - 1), texts: pieceOf(record, tab + 1) };

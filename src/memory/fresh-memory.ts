@@ -22,8 +22,6 @@ type Entries = LRUCache<number | string, Kept>;
 /** What an entry takes beside its text. */
 const ENTRY_BYTES = 300;
 
-const SETTLED = Promise.resolve();
-
 /** The memory of one process for a database. */
 export class FreshMemory implements Memory, CommitObserver {
   #freshness: Freshness | undefined;
@@ -60,15 +58,12 @@ export class FreshMemory implements Memory, CommitObserver {
   #isFresh(): boolean {
     if (this.#wasFresh === undefined) {
       this.#wasFresh = this.check() !== undefined;
-      // `queueMicrotask` would take five times as long.
-      void SETTLED.then(this.#endRun);
+      queueMicrotask(() => {
+        this.#wasFresh = undefined;
+      });
     }
     return this.#wasFresh;
   }
-
-  readonly #endRun = () => {
-    this.#wasFresh = undefined;
-  };
 
   check(): string | undefined {
     const revision = this.#freshness?.revision();

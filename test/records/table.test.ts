@@ -2,8 +2,6 @@
 // endurance tests.
 import { describe } from 'node:test';
 import { testChangeLog } from '../changes/change-log-suite.ts';
-import { testLists } from '../lists/list-suite.ts';
-import { testTimes } from '../lists/time-suite.ts';
 import { testCreations } from '../retries/creation-suite.ts';
 import { ENGINES, MEMORY } from '../support/engines.ts';
 import { testNoteTags } from '../tags/note-tags-suite.ts';
@@ -18,9 +16,7 @@ for (const engine of ENGINES) {
   describe(engine.name, () => {
     testVersions(engine);
     testCreations(engine);
-    testLists(engine);
     testChangeLog(engine);
     testNoteTags(engine);
-    testTimes(engine);
   });
 }
