@@ -170,6 +170,7 @@ test('requests: a refusal names arguments of the tool, and what to do about each
     ],
     ['set_tags', { id: 1, tags: 'a,b' }, `tags must be an array. ${LIST}`],
     ['set_tags', { id: 1, tags: [''] }, `tags.0 must not be empty. ${LIST}`],
+    ['set_tags', { id: 1, tags: ['a', 'a'] }, `tags must not contain an item twice. ${LIST}`],
     ['set_tags', { id: 1, tags: 'null' }, `tags is required. ${LIST}`],
     ['get_note', { id: 1e30 }, `id must be an integer. ${EITHER}`],
     ['get_note', {}, `id is required. ${EITHER}`],
