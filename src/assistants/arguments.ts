@@ -1,7 +1,6 @@
 // The arguments of a call: coerced, checked, and as the request that they stand for.
 import { validationFailed } from '../contract/endpoint.ts';
 import { reportUnknown, violationsOf } from '../contract/violations.ts';
-import { parseJson } from '../http/body/json.ts';
 import type { Violation } from '../http/problem.ts';
 import type { Members } from '../resources/resource.ts';
 import type { OperationTool } from './generated.js';
@@ -13,7 +12,7 @@ const MAX_COERCED = 1_000;
 export function coerce(type: string, value: unknown): unknown {
   if (typeof value !== 'string' || type === 'string' || value.length > MAX_COERCED) return value;
   try {
-    return parseJson(Buffer.from(value));
+    return JSON.parse(value);
   } catch {
     return value;
   }

@@ -81,6 +81,45 @@ test('requests: a long note is read in parts, cut between characters', async (t)
   }
 });
 
+test('requests: whole numbers of arguments have any form of JSON, but not in the API', async (t) => {
+  const service = await startService(t);
+  const send = (path: string, body: string) =>
+    service.request('POST', path, { body, headers: { 'content-type': 'application/json' } });
+  const call = async (name: string, args: string) => {
+    const params = `{"name":"${name}","arguments":${args}}`;
+    const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
+    return (await send('/mcp', message)).json.result;
+  };
+  await callTool(service, 'create_note', { title: 'a', body: 'bcd' });
+  await callTool(service, 'append_to_note', { id: 1, text: 'e' });
+  for (const one of ['1', '1.0', '1e0', '10E-1', '0.1e+1', '"1.0"', '"1e0"', '1.00000']) {
+    const { content } = await call('get_note', `{"id":${one},"offset":${one}}`);
+    assert.equal(JSON.parse(content[0].text).body, 'cd\ne', one);
+    for (const [tool, args] of [
+      ['search_notes', `{"limit":${one},"offset":${one}}`],
+      ['list_tags', `{"limit":${one},"offset":${one}}`],
+      ['list_changes', `{"limit":${one}}`],
+      ['restore_note', `{"id":${one},"version":${one}}`],
+      ['append_to_note', `{"id":${one},"text":"e"}`],
+      ['edit_note', `{"id":${one},"old_text":"bcd","new_text":"bcd"}`],
+      ['set_tags', `{"id":${one},"tags":[]}`],
+      ['delete_note', `{"id":${one}}`],
+      ['restore_note', `{"id":${one}}`],
+    ] as const) {
+      const result = await call(tool, args);
+      assert.equal(result.isError, undefined, `${tool} ${args}: ${result.content[0].text}`);
+    }
+  }
+  for (const none of ['1.5', '1e-1', '1e999', '-1e999', '1e30', '"1.5"', '[1.0]']) {
+    const { isError, content } = await call('get_note', `{"id":${none}}`);
+    assert.deepEqual([isError, content[0].text], [true, `id must be an integer. ${EITHER}`], none);
+  }
+  for (const one of ['1.0', '1e0', '"1.0"']) {
+    const { status, json } = await send('/notes/1/restore', `{"version":${one}}`);
+    assert.deepEqual([status, json.errors[0].detail], [422, 'must be an integer'], one);
+  }
+});
+
 test('requests: a refusal to restore lists the versions of the note', async (t) => {
   const service = await startService(t);
   const { json } = await callTool(service, 'create_note', { title: 'a', body: 'b' });
