@@ -58,7 +58,7 @@ async function samplesOf({ request }: Service): Promise<Args> {
     name: 'shopping',
     query: 'milk',
     tags: ['errands'],
-    limit: 5,
+    limit: 100,
     offset: 0,
     updated_after: '2020-01-01T00:00:00Z',
     title: 'Changed',

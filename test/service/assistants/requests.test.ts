@@ -2,6 +2,7 @@
 // for would be.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { mcpRoute } from '../../../src/assistants/protocol.ts';
 import { Problem } from '../../../src/http/problem.ts';
@@ -11,6 +12,7 @@ import { startBareServer } from '../../support/bare-server.ts';
 import { parseExposition } from '../../support/exposition.ts';
 import { openSocket, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
+import { root } from '../../support/sources.ts';
 import { until } from '../../support/until.ts';
 
 test('requests: the log has one line for a call, with its tool and what it wrote', async (t) => {
@@ -59,6 +61,22 @@ test('requests: each call counts once towards the rate limit', async (t) => {
   assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '20']);
 });
 
+test('requests: each header of the guide admits an assistant', async (t) => {
+  const guide = readFileSync(new URL('src/docs/guides/assistants.md', root), 'utf8');
+  const service = await startService(t, withKeys(t, 'a-key-of-an-assistant'));
+  const headers = [
+    ...guide.matchAll(/--header "?([\w-]+: ?[^"`]+)|"headers":{"([^"]+)":"([^"]+)"/g),
+  ];
+  assert.equal(headers.length, 3);
+  for (const [, line, name = line?.split(/: ?/)[0], value = line?.split(/: ?/)[1]] of headers) {
+    const key = `${value}`.replace('KEY', 'a-key-of-an-assistant');
+    const sent = legacy('tools/list', {}, { [`${name}`]: key });
+    assert.equal((await service.request('POST', '/mcp', sent)).status, 200, name);
+  }
+  // Clients that start mcp-remote split an argument at its space.
+  assert.match(guide, /`mcp-remote`: add `--header x-api-key:KEY`/);
+});
+
 test('requests: with --no-mcp there is no endpoint', async (t) => {
   const service = await startService(t, { noMcp: true });
   assert.equal((await service.request('POST', '/mcp', legacy('ping'))).status, 404);
@@ -79,6 +97,17 @@ test('requests: a long note is read in parts, cut between characters', async (t)
     assert.deepEqual([json.remaining, json.next_offset], [remaining, next]);
     assert.equal(json.body, [...body].slice(offset, next).join(''));
   }
+  // Thai, of which some clients accept fewer characters.
+  const thai = 'ที่นี่มีน้ำ'.repeat(100);
+  await callTool(service, 'create_note', { title: 'b', body: thai });
+  let read = '';
+  for (let offset: number | undefined = 0; offset !== undefined; ) {
+    const { json } = await callTool(service, 'get_note', { id: 2, offset, limit: 300 });
+    assert.ok([...json.body].length <= 300);
+    read += json.body;
+    offset = json.next_offset;
+  }
+  assert.equal(read, thai);
 });
 
 test('requests: whole numbers of arguments have any form of JSON, but not in the API', async (t) => {
@@ -219,6 +248,8 @@ test('requests: a refusal names arguments of the tool, and what to do about each
       { id: 'x', offset: -1 },
       `id must be an integer; offset must be at least 0. ${EITHER} ${GENERAL}`,
     ],
+    ['get_note', { id: 1, limit: 0 }, `limit must be at least 1. ${GENERAL}`],
+    ['get_note', { id: 1, limit: 20_001 }, `limit must be at most 20000. ${GENERAL}`],
     ['update_note', { id: 1 }, 'etag is required. Give the etag that get_note returned.'],
     [
       'restore_note',
