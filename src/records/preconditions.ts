@@ -18,8 +18,8 @@ const SPOILT =
   'W/ and without a suffix such as -gzip, or configure the proxy as /docs/guides/safe-writes says.';
 
 const CHANGED =
-  'The record or list is not in the state that if-match or if-none-match requires. Read it again, ' +
-  'apply your change to it, and send the new etag in if-match.';
+  'The record or list is not in the state that if-match or if-none-match requires. Read it ' +
+  'again, apply your change to it, and send the new etag in if-match.';
 
 /** Returns the headers of an answer with a record or a list, given its entity tag. */
 export function stateHeaders(tag: string): readonly string[] {

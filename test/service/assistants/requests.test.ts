@@ -110,7 +110,7 @@ test('requests: a long note is read in parts, cut between characters', async (t)
   assert.equal(read, thai);
 });
 
-test('requests: whole numbers of arguments have any form of JSON, but not in the API', async (t) => {
+test('requests: whole numbers of arguments have any form, but not in the API', async (t) => {
   const service = await startService(t);
   const send = (path: string, body: string) =>
     service.request('POST', path, { body, headers: { 'content-type': 'application/json' } });

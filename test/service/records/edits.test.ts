@@ -136,7 +136,7 @@ test('edit: replaces the only place, or says why not', async (t) => {
   }
 });
 
-test('edit: a text that only looks as if it were in the body is refused with what differs', async (t) => {
+test('edit: a text that only looks as if it were there is refused with what differs', async (t) => {
   const service = await startService(t);
   const body = 'Caf\u00e9\r\n\u201cTea\u201d\u00a05';
   await service.request('PUT', '/named/menu', { json: { title: 'a', body } });
@@ -147,7 +147,8 @@ test('edit: a text that only looks as if it were in the body is refused with wha
     ['"Tea"', 'double quotes (the body has U+201C, U+201D)'],
     ['\u201d 5', 'kinds of space (the body has U+00A0)'],
   ]) {
-    const detail = `must be in the body of the note, but is not: a passage differs only in ${differing}`;
+    const where = 'must be in the body of the note, but is not';
+    const detail = `${where}: a passage differs only in ${differing}`;
     const errors = [
       { field: 'old_text', in: 'body', pointer: '#/old_text', code: 'exists', detail },
     ];
