@@ -1,7 +1,6 @@
 // The arguments of a call: coerced, checked, and as the request that they stand for.
 import { validationFailed } from '../contract/endpoint.ts';
 import { reportUnknown, violationsOf } from '../contract/violations.ts';
-import { parseJson } from '../http/body/json.ts';
 import type { Violation } from '../http/problem.ts';
 import type { Members } from '../resources/resource.ts';
 import type { OperationTool } from './generated.js';
@@ -13,7 +12,7 @@ const MAX_COERCED = 1_000;
 export function coerce(type: string, value: unknown): unknown {
   if (typeof value !== 'string' || type === 'string' || value.length > MAX_COERCED) return value;
   try {
-    return parseJson(Buffer.from(value));
+    return JSON.parse(value);
   } catch {
     return value;
   }
@@ -35,7 +34,7 @@ export function requestOf({ arguments: declared, requests }: OperationTool, args
   const query = new URLSearchParams(fixed);
   const headers: Record<string, string> = {};
   const body: Record<string, unknown> = {};
-  let offset = 0;
+  const part: Record<string, number> = {};
   for (const { target, to, ...parameter } of declared) {
     const { name: field, isRequired, validate } = parameter;
     const value = given.get(field);
@@ -56,11 +55,11 @@ export function requestOf({ arguments: declared, requests }: OperationTool, args
     // Quotes are a burden in JSON. What no tag has is left out: it could end the tag.
     else if (to === 'header') headers[target] = `"${`${value}`.replace(/[^!#-~]/g, '')}"`;
     else if (to === 'body') body[target] = value;
-    else offset = Number(value);
+    else part[target] = Number(value);
   }
   if (violations.length > 0) throw validationFailed(violations);
   const pathNames = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const pathValues = pathNames.map((name) => inPath[name] ?? '');
   const ids = Object.fromEntries(pathNames.map((name) => [name, Number(inPath[name])]));
-  return { method, template, pathValues, query: `${query}`, headers, body, ids, offset };
+  return { method, template, pathValues, query: `${query}`, headers, body, ids, part };
 }

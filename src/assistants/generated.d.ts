@@ -7,7 +7,7 @@ export interface OperationTool {
   readonly listing: { readonly name: string; readonly annotations: Record<string, boolean> };
   /** Each with its name in a request, which validates its body itself. */
   readonly arguments: readonly (Omit<Parameter, 'in' | 'validate'> & {
-    readonly to: 'path' | 'query' | 'header' | 'body' | 'offset';
+    readonly to: 'path' | 'query' | 'header' | 'body' | 'part';
     readonly target: string;
     readonly type: string;
     readonly isRequired: boolean;
@@ -27,5 +27,5 @@ export interface OperationTool {
 /** In the order in which clients list them. */
 export const tools: readonly OperationTool[];
 
-/** The instructions for assistants, and the most code points of a body that one answer has. */
-export const TOOL_HELP: { readonly instructions: string; readonly characters: number };
+/** What assistants get to know before they call a tool. */
+export const TOOL_HELP: { readonly instructions: string };

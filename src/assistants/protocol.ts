@@ -100,9 +100,11 @@ function carryOut(request: Request, call: Call, tools: readonly Tool[]): Reply |
 }
 
 async function callTool(request: Request, call: Call, tools: readonly Tool[]): Promise<Reply> {
-  const { name, arguments: args = {} } = request.params;
+  const { name } = request.params;
   const tool = tools.find(({ listing }) => listing.name === name);
   if (!tool) throw new RpcError(200, -32_602, `Unknown tool: ${shown(name)}`);
+  // To a schema 5.0 is an integer, and models cannot help it; in bodies of the API it is not.
+  const { arguments: args = {} } = JSON.parse(`${call.bytes}`).params;
   if (!isObject(args)) throw new RpcError(200, -32_602, 'arguments must be an object');
   running.set(call, { request, tool });
   if (!isAllowed(tool, call)) throw new Problem('insufficient-access', 'This key may only read.');

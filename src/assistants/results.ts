@@ -2,12 +2,11 @@
 import type { Reply } from '../http/reply.ts';
 import type { Members } from '../resources/resource.ts';
 import type { requestOf } from './arguments.ts';
-import { TOOL_HELP } from './generated.js';
 
 /** Returns the text of the reply to a request; only one that reads shows the body of a note. */
 export function textOf(
   reply: Reply,
-  { method, ids, offset, body: sent }: ReturnType<typeof requestOf>,
+  { method, ids, part, body: sent }: ReturnType<typeof requestOf>,
 ): string {
   const { status, headers = [], body, large } = reply;
   if (status === 204) return JSON.stringify({ id: ids.note_id, deleted: true });
@@ -23,7 +22,7 @@ export function textOf(
   const bare = `${etag}`.replaceAll('"', '');
   const note = { ...members, tags, etag: bare, characters };
   if (method !== 'GET') return JSON.stringify(note);
-  return JSON.stringify({ ...note, ...partOf(whole, characters, offset) });
+  return JSON.stringify({ ...note, ...partOf(whole, characters, part) });
 }
 
 /** Adds to a page of a list how to go on, and leaves of a snippet only its text. */
@@ -34,12 +33,13 @@ function pageOf(page: Members, items: readonly Members[]): object {
   return { ...page, items: short, next_offset: next };
 }
 
-/** Returns the part of a body from an offset on, and how to go on if more follows. */
-function partOf(whole: string, characters: number, offset: number): object {
-  const end = offset + TOOL_HELP.characters;
+/** Returns the part of a body that was asked for, and how to go on if more follows. */
+function partOf(whole: string, characters: number, asked: Readonly<Record<string, number>>) {
+  const { offset = 0, limit = 0 } = asked;
+  const end = offset + limit;
   const remaining = characters - end;
   const start = indexAfter(whole, 0, offset);
-  const part = { body: whole.slice(start, indexAfter(whole, start, TOOL_HELP.characters)) };
+  const part = { body: whole.slice(start, indexAfter(whole, start, limit)) };
   return remaining > 0 ? { ...part, remaining, next_offset: end } : part;
 }
 

@@ -1,5 +1,5 @@
 // Makes the tools for assistants of what `x-tool` declares at operations. Their schemas have only
-// what all clients can read: no references, formats or combinations.
+// the keywords that the interfaces of all models know.
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
@@ -19,8 +19,8 @@ interface Declaration {
   readonly remedies?: JsonObject;
 }
 
-/** The keywords that some clients cannot read or do not need. */
-const OMITTED = /^(?:\$ref|format|examples|x-.*)$/;
+/** The keywords that a model may get: some services refuse a conversation because of others. */
+const KNOWN = /^(?:title|description|enum|pattern|default|(?:min|max)(?:imum|Length|Items))$/;
 
 /** Returns the tools by their positions. `merge` follows references, `validator` compiles. */
 export function toolsOf(
@@ -50,14 +50,13 @@ export function toolsOf(
       };
     });
     const properties = Object.fromEntries(all.map(({ name, shown }) => [name, shown]));
-    const inputSchema = { type: 'object', properties, required, additionalProperties: false };
     const requests = tool.requests.map(({ operation, ...request }) => {
       const found = operations.find(({ operationId }) => operationId === operation);
       if (!found) throw new Error(`a tool names the operation ${operation}, which does not exist`);
       return { ...request, ...found.route };
     });
     return {
-      listing: { ...listing, inputSchema },
+      listing: { ...listing, inputSchema: { type: 'object', properties, required } },
       arguments: all.map(({ shown: _, ...argument }) => argument),
       requests,
       remedies: { ...remedies, ...tool.remedies },
@@ -65,10 +64,10 @@ export function toolsOf(
   });
 }
 
-/** Returns a schema of one type without {@link OMITTED}; null stands for what is not given. */
+/** Returns a schema of one type with {@link KNOWN} only; null stands for what is not given. */
 function plain(merge: (schema: JsonObject) => JsonObject, declared: JsonObject): JsonObject {
   const { type, items, ...others } = merge(declared);
-  const kept = Object.entries(others).filter(([keyword]) => !OMITTED.test(keyword));
+  const kept = Object.entries(others).filter(([keyword]) => KNOWN.test(keyword));
   const ofItems = items && { items: plain(merge, items as JsonObject) };
   return { type: [type ?? ''].flat()[0] ?? '', ...Object.fromEntries(kept), ...ofItems };
 }

@@ -11,6 +11,7 @@ import { preconditionFailed, stateHeaders, writeCondition } from '../records/pre
 import { notes } from '../resources/notes.ts';
 import { createKeyFinder, readKey, settleKey } from '../retries/feature.ts';
 import type { Write } from '../storage/writer.ts';
+import { describeLookAlike } from './look-alike.ts';
 import { rewrite } from './rewrites.ts';
 
 /** The members of bodies: an append has `text`, an edit the others. */
@@ -57,7 +58,14 @@ export function edits(core: Core) {
     const { state, tag, known } = note;
     if (state === 'unmatched') throw preconditionFailed(tag, headers);
     const isOld = state === 'absent' || state === 'several';
-    refuse(state, call, oldText === undefined ? 'text' : isOld ? 'old_text' : 'new_text');
+    const field = oldText === undefined ? 'text' : isOld ? 'old_text' : 'new_text';
+    const isAbsent = state === 'absent' && oldText !== undefined;
+    refuse(
+      state,
+      call,
+      field,
+      isAbsent ? describeLookAlike(JSON.parse(note.text).body, oldText) : '',
+    );
     const { refusal, headers: added = [] } = once ? settleKey(once.fingerprint, known) : {};
     if (refusal) throw refusal;
     return jsonReply(200, note.text, [...stateHeaders(tag), ...added]);
@@ -91,8 +99,8 @@ function newNote({ parameters, body, call }: Input<{ readonly name: string }, Ed
 }
 
 /** Throws 422 if `state` is a reason to refuse the text in `field`. */
-function refuse(state: string, { format }: Call, field: string): void {
+function refuse(state: string, { format }: Call, field: string, hint = ''): void {
   const [code, detail = ''] = REFUSALS[state] ?? [];
   if (!code) return;
-  throw validationFailed([violationAt(`/${field}`, code, detail, !isText(format))]);
+  throw validationFailed([violationAt(`/${field}`, code, detail + hint, !isText(format))]);
 }

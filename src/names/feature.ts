@@ -1,7 +1,7 @@
 // Notes at names that clients choose: a script writes to its note without keeping an id.
 import { endpoint, type Input, type ReadBody } from '../contract/endpoint.ts';
 import type { Core } from '../feature.ts';
-import { Problem, type ProblemSlug } from '../http/problem.ts';
+import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import type { RecordFeature } from '../records/feature.ts';
@@ -78,7 +78,7 @@ async function performAt(
         if (!newNote) throw noNote(name);
         id = await findAnswered?.(input, path);
         if (id === undefined) {
-          if (input.headers['if-match']) throw noNote(name, 'precondition-failed');
+          if (input.headers['if-match']) throw notToReplace(name);
           const body = { ...newNote(input), name };
           const reply = await create({ ...input, parameters: {}, body }, path);
           if (!reply.headers?.includes('idempotent-replayed')) return reply;
@@ -98,6 +98,11 @@ async function performAt(
   }
 }
 
-function noNote(name: string, slug: ProblemSlug = 'not-found'): Problem {
-  return new Problem(slug, `No note is named ${name}.`);
+function noNote(name: string): Problem {
+  return new Problem('not-found', `No note is named ${name}.`);
+}
+
+function notToReplace(name: string): Problem {
+  const detail = `${noNote(name).message} Leave out if-match to create it.`;
+  return new Problem('precondition-failed', detail);
 }

@@ -17,6 +17,10 @@ const SPOILT =
   'A proxy that compresses answers has changed the entity tag in if-match. Send the tag without ' +
   'W/ and without a suffix such as -gzip, or configure the proxy as /docs/guides/safe-writes says.';
 
+const CHANGED =
+  'The record or list is not in the state that if-match or if-none-match requires. Read it ' +
+  'again, apply your change to it, and send the new etag in if-match.';
+
 /** Returns the headers of an answer with a record or a list, given its entity tag. */
 export function stateHeaders(tag: string): readonly string[] {
   return ['etag', `"${tag}"`, 'cache-control', 'private, no-cache'];
@@ -47,9 +51,7 @@ export function preconditionFailed(tag: string, headers: RequestHeaders, ...vary
   const { 'if-match': match } = headers;
   const isSpoilt = ({ text, isWeak }: EntityTag) => isWeak || COMPRESSED.test(text);
   const detail =
-    Array.isArray(match) && !matchesStrongly(match, tag) && match.some(isSpoilt)
-      ? SPOILT
-      : 'The record or list is not in the state that if-match or if-none-match requires.';
+    Array.isArray(match) && !matchesStrongly(match, tag) && match.some(isSpoilt) ? SPOILT : CHANGED;
   return new Problem('precondition-failed', detail, { headers: ['etag', `"${tag}"`, ...vary] });
 }
 

@@ -9,6 +9,8 @@ import { inLists } from './in-lists.ts';
 import { createNoteTags } from './note-tags.ts';
 import { tagsOfNotes } from './tagged-notes.ts';
 
+const NO_ENTITY_TAG = 'A tag on a note has no entity tag to match. Leave out if-match.';
+
 /** The tags on notes, each at its path and in lists. */
 export function tags({ database, write }: Core): RecordFeature {
   const noteTags = createNoteTags(database, write);
@@ -32,8 +34,7 @@ export function tags({ database, write }: Core): RecordFeature {
     if (before === 'no tag') throw notFound('Tag', tag);
     if (method === 'remove' && before === 'untagged')
       throw new Problem('not-found', `Note ${note} has no tag ${tag}.`);
-    if (isRefused)
-      throw new Problem('precondition-failed', 'A tag on a note has no entity tag to match.');
+    if (isRefused) throw new Problem('precondition-failed', NO_ENTITY_TAG);
     return { status: 204 };
   }
 }

@@ -25,16 +25,22 @@ for (const unit of ['x', 'é', '東', '😀', 'a😀é']) {
   const characters = [...body];
 
   test(`results: a note of ${unit} is cut between characters`, () => {
-    for (const offset of [0, 1, 2, SHOWN, CHARACTERS - SHOWN, CHARACTERS - 1, CHARACTERS]) {
-      const end = offset + SHOWN;
+    for (const [offset, limit = SHOWN] of [
+      ...[0, 1, 2, SHOWN, CHARACTERS - SHOWN, CHARACTERS - 1, CHARACTERS].map((at) => [at]),
+      ...[1, 2, 3, SHOWN - 1, SHOWN].flatMap((most) => [
+        [0, most],
+        [CHARACTERS - 2, most],
+      ]),
+    ] as [number, number?][]) {
+      const end = offset + limit;
       const isLast = end >= characters.length;
       const expected = {
         ...{ id: 1, title: 'a', tags: [], etag: '1-2', characters: characters.length },
         body: characters.slice(offset, end).join(''),
         ...(!isLast && { remaining: characters.length - end, next_offset: end }),
       };
-      const text = textOf(replyWith(body), requestFor('get_note', { offset }));
-      assert.ok(text === JSON.stringify(expected), `${offset}`);
+      const text = textOf(replyWith(body), requestFor('get_note', { offset, limit }));
+      assert.ok(text === JSON.stringify(expected), `${offset} ${limit}`);
     }
   });
 

@@ -45,6 +45,9 @@ function close(name: string, value: Json): unknown {
   return isClosed ? { additionalProperties: false, ...value } : value;
 }
 
+/** What to do next, in the detail of every 412. */
+const NEXT_STEP = /\. (?:Read it again, apply your change|Leave out if-match|Send the tag without)/;
+
 const validators = new Map<string, ValidateFunction>();
 
 /** Returns the validator of the schema at a JSON pointer into the contract. */
@@ -115,10 +118,11 @@ function assertError(method: string, { status, headers, text }: Answer, label: s
     assert.ok(headers[name] !== undefined, `${label}: header ${name} is missing`);
   }
   if (method === 'HEAD' || headers['content-type'] !== 'application/problem+json') return;
-  const problem = JSON.parse(text) as { type: string; title: string; status: number };
+  const problem = JSON.parse(text);
   const slug = problem.type.slice(problem.type.lastIndexOf('/') + 1);
   assert.equal(Object(PROBLEM_STATUS)[slug], status, `${label}: ${problem.type}`);
   assert.deepEqual([problem.title, problem.status], [STATUS_CODES[status], status], label);
+  if (status === 412) assert.match(problem.detail, NEXT_STEP, label);
 }
 
 /** Returns the pointer to the response of an operation; the default is for its problems only. */

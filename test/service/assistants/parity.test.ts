@@ -58,7 +58,7 @@ async function samplesOf({ request }: Service): Promise<Args> {
     name: 'shopping',
     query: 'milk',
     tags: ['errands'],
-    limit: 5,
+    limit: 100,
     offset: 0,
     updated_after: '2020-01-01T00:00:00Z',
     title: 'Changed',
@@ -163,7 +163,7 @@ function violationsOf({ type, items, ...bounds }: Schema): unknown[] {
   const { minimum, maximum, minLength, maxLength, pattern, minItems, maxItems } = bounds;
   const many = Array.from({ length: (maxItems ?? 0) + 1 }, (_, index) => `tag ${index}`);
   return [
-    ...(type === 'integer' ? ['x', 1.5, '1.0', [1]] : []),
+    ...(type === 'integer' ? ['x', 1.5, '1.5', '1e-1', '1e999', [1]] : []),
     ...(type === 'string' ? [5, '\ud800'] : []),
     ...(minimum === undefined ? [] : [minimum - 1]),
     ...(maximum === undefined ? [] : [maximum + 1]),
@@ -283,7 +283,8 @@ for (const { tool, byHttp, byTool } of pairs) {
       assert.ok(status < 300, JSON.stringify(json));
       // As models do, with numbers and lists as texts.
       const args = Object.entries(await argumentsOf(variant, byTool)).map(([argument, value]) => {
-        return [argument, typeof value === 'string' ? value : JSON.stringify(value)];
+        const text = Number.isInteger(value) ? `${value}.0` : JSON.stringify(value);
+        return [argument, typeof value === 'string' ? value : text];
       });
       const called = await callTool(byTool, name, Object.fromEntries(args), WRITER);
       const { isError, text, json: answer } = called;

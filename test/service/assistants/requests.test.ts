@@ -2,6 +2,7 @@
 // for would be.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { mcpRoute } from '../../../src/assistants/protocol.ts';
 import { Problem } from '../../../src/http/problem.ts';
@@ -11,6 +12,7 @@ import { startBareServer } from '../../support/bare-server.ts';
 import { parseExposition } from '../../support/exposition.ts';
 import { openSocket, requestText } from '../../support/raw.ts';
 import { startService } from '../../support/service.ts';
+import { root } from '../../support/sources.ts';
 import { until } from '../../support/until.ts';
 
 test('requests: the log has one line for a call, with its tool and what it wrote', async (t) => {
@@ -59,6 +61,22 @@ test('requests: each call counts once towards the rate limit', async (t) => {
   assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '20']);
 });
 
+test('requests: each header of the guide admits an assistant', async (t) => {
+  const guide = readFileSync(new URL('src/docs/guides/assistants.md', root), 'utf8');
+  const service = await startService(t, withKeys(t, 'a-key-of-an-assistant'));
+  const headers = [
+    ...guide.matchAll(/--header "?([\w-]+: ?[^"`]+)|"headers":{"([^"]+)":"([^"]+)"/g),
+  ];
+  assert.equal(headers.length, 3);
+  for (const [, line, name = line?.split(/: ?/)[0], value = line?.split(/: ?/)[1]] of headers) {
+    const key = `${value}`.replace('KEY', 'a-key-of-an-assistant');
+    const sent = legacy('tools/list', {}, { [`${name}`]: key });
+    assert.equal((await service.request('POST', '/mcp', sent)).status, 200, name);
+  }
+  // Clients that start mcp-remote split an argument at its space.
+  assert.match(guide, /`mcp-remote`: add `--header x-api-key:KEY`/);
+});
+
 test('requests: with --no-mcp there is no endpoint', async (t) => {
   const service = await startService(t, { noMcp: true });
   assert.equal((await service.request('POST', '/mcp', legacy('ping'))).status, 404);
@@ -78,6 +96,56 @@ test('requests: a long note is read in parts, cut between characters', async (t)
     const { json } = await callTool(service, 'get_note', { id: 1, offset });
     assert.deepEqual([json.remaining, json.next_offset], [remaining, next]);
     assert.equal(json.body, [...body].slice(offset, next).join(''));
+  }
+  // Thai, of which some clients accept fewer characters.
+  const thai = 'ที่นี่มีน้ำ'.repeat(100);
+  await callTool(service, 'create_note', { title: 'b', body: thai });
+  let read = '';
+  for (let offset: number | undefined = 0; offset !== undefined; ) {
+    const { json } = await callTool(service, 'get_note', { id: 2, offset, limit: 300 });
+    assert.ok([...json.body].length <= 300);
+    read += json.body;
+    offset = json.next_offset;
+  }
+  assert.equal(read, thai);
+});
+
+test('requests: whole numbers of arguments have any form, but not in the API', async (t) => {
+  const service = await startService(t);
+  const send = (path: string, body: string) =>
+    service.request('POST', path, { body, headers: { 'content-type': 'application/json' } });
+  const call = async (name: string, args: string) => {
+    const params = `{"name":"${name}","arguments":${args}}`;
+    const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
+    return (await send('/mcp', message)).json.result;
+  };
+  await callTool(service, 'create_note', { title: 'a', body: 'bcd' });
+  await callTool(service, 'append_to_note', { id: 1, text: 'e' });
+  for (const one of ['1', '1.0', '1e0', '10E-1', '0.1e+1', '"1.0"', '"1e0"', '1.00000']) {
+    const { content } = await call('get_note', `{"id":${one},"offset":${one}}`);
+    assert.equal(JSON.parse(content[0].text).body, 'cd\ne', one);
+    for (const [tool, args] of [
+      ['search_notes', `{"limit":${one},"offset":${one}}`],
+      ['list_tags', `{"limit":${one},"offset":${one}}`],
+      ['list_changes', `{"limit":${one}}`],
+      ['restore_note', `{"id":${one},"version":${one}}`],
+      ['append_to_note', `{"id":${one},"text":"e"}`],
+      ['edit_note', `{"id":${one},"old_text":"bcd","new_text":"bcd"}`],
+      ['set_tags', `{"id":${one},"tags":[]}`],
+      ['delete_note', `{"id":${one}}`],
+      ['restore_note', `{"id":${one}}`],
+    ] as const) {
+      const result = await call(tool, args);
+      assert.equal(result.isError, undefined, `${tool} ${args}: ${result.content[0].text}`);
+    }
+  }
+  for (const none of ['1.5', '1e-1', '1e999', '-1e999', '1e30', '"1.5"', '[1.0]']) {
+    const { isError, content } = await call('get_note', `{"id":${none}}`);
+    assert.deepEqual([isError, content[0].text], [true, `id must be an integer. ${EITHER}`], none);
+  }
+  for (const one of ['1.0', '1e0', '"1.0"']) {
+    const { status, json } = await send('/notes/1/restore', `{"version":${one}}`);
+    assert.deepEqual([status, json.errors[0].detail], [422, 'must be an integer'], one);
   }
 });
 
@@ -170,6 +238,7 @@ test('requests: a refusal names arguments of the tool, and what to do about each
     ],
     ['set_tags', { id: 1, tags: 'a,b' }, `tags must be an array. ${LIST}`],
     ['set_tags', { id: 1, tags: [''] }, `tags.0 must not be empty. ${LIST}`],
+    ['set_tags', { id: 1, tags: ['a', 'a'] }, `tags must not contain an item twice. ${LIST}`],
     ['set_tags', { id: 1, tags: 'null' }, `tags is required. ${LIST}`],
     ['get_note', { id: 1e30 }, `id must be an integer. ${EITHER}`],
     ['get_note', {}, `id is required. ${EITHER}`],
@@ -179,6 +248,8 @@ test('requests: a refusal names arguments of the tool, and what to do about each
       { id: 'x', offset: -1 },
       `id must be an integer; offset must be at least 0. ${EITHER} ${GENERAL}`,
     ],
+    ['get_note', { id: 1, limit: 0 }, `limit must be at least 1. ${GENERAL}`],
+    ['get_note', { id: 1, limit: 20_001 }, `limit must be at most 20000. ${GENERAL}`],
     ['update_note', { id: 1 }, 'etag is required. Give the etag that get_note returned.'],
     [
       'restore_note',

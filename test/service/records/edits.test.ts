@@ -1,6 +1,7 @@
 // Appends to notes and edits of them in one place, over HTTP.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { callTool } from '../../support/assistants.ts';
 import { expected } from '../../support/records.ts';
 import { type Service, startService } from '../../support/service.ts';
 
@@ -133,6 +134,37 @@ test('edit: replaces the only place, or says why not', async (t) => {
     assert.deepEqual([status, json.body], [200, body]);
     await assertStored(service, body, headers.etag);
   }
+});
+
+test('edit: a text that only looks as if it were there is refused with what differs', async (t) => {
+  const service = await startService(t);
+  const body = 'Caf\u00e9\r\n\u201cTea\u201d\u00a05';
+  await service.request('PUT', '/named/menu', { json: { title: 'a', body } });
+  const { headers } = await service.request('GET', '/notes/1');
+  for (const [old_text, differing] of [
+    ['Caf\u00e9\n', 'line ends (the body has U+000D U+000A)'],
+    ['Cafe\u0301', 'letters (the body has composed ones)'],
+    ['"Tea"', 'double quotes (the body has U+201C, U+201D)'],
+    ['\u201d 5', 'kinds of space (the body has U+00A0)'],
+  ]) {
+    const where = 'must be in the body of the note, but is not';
+    const detail = `${where}: a passage differs only in ${differing}`;
+    const errors = [
+      { field: 'old_text', in: 'body', pointer: '#/old_text', code: 'exists', detail },
+    ];
+    const json = { old_text, new_text: 'b' };
+    for (const path of ['/notes/1/edit', '/named/menu/edit']) {
+      const answer = await service.request('POST', path, { json });
+      assert.deepEqual([answer.status, answer.json.errors], [422, errors]);
+      assert.equal(answer.json.detail, `old_text ${detail}.`);
+    }
+    const { isError, text } = await callTool(service, 'edit_note', { id: 1, ...json });
+    assert.ok(isError && text.startsWith(`old_text ${detail}. Copy old_text`), text);
+  }
+  const { json, headers: after } = await service.request('GET', '/notes/1');
+  assert.deepEqual([json.body, after.etag], [body, headers.etag]);
+  const edited = { old_text: 'Caf\u00e9\r\n', new_text: '' };
+  assert.equal((await service.request('POST', '/notes/1/edit', { json: edited })).status, 200);
 });
 
 for (const [operation, text, other] of [

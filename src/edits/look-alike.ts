@@ -1,0 +1,107 @@
+// Says why a text is not in a body that seems to have it: they differ in characters that look the
+// same, which who copies from a screen, or as a model, cannot see.
+
+/** How one character is written in several ways that look the same. */
+interface Kind {
+  readonly name: string;
+  /** Makes all of them the same. */
+  readonly fold: (text: string) => string;
+  /** Says which of them a text has. */
+  readonly found: (text: string) => string;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    name: 'letters',
+    fold: (text) => text.normalize('NFD'),
+    found(text) {
+      if (text === text.normalize('NFD')) return 'decomposed ones';
+      return text === text.normalize('NFC') ? 'composed ones' : 'several forms';
+    },
+  },
+  kindOf('line ends', /\r\n?|[\n\u0085\u2028\u2029]/g, '\n'),
+  kindOf('kinds of space', /[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g, ' '),
+  kindOf('double quotes', /["\u00ab\u00bb\u201c-\u201f\u2033]/g, '"'),
+  kindOf('single quotes', /['\u2018-\u201b\u2032\u2039\u203a]/g, "'"),
+];
+
+/** How many characters of a kind are named. */
+const MAX_NAMED = 4;
+
+/** Longer texts are not compared, which would take long. */
+const MAX_TEXT = 10_000;
+
+/** To put so many marks of one letter in order takes long. */
+const MANY_MARKS = /\p{M}{9}/u;
+
+/** What must not be cut, in units of UTF-16: what follows would be counted apart. */
+const PAIR = /^(?:\r\n|[\ud800-\udbff][\udc00-\udfff])$/;
+
+/** Says how the first passage of `body` that looks like `text` differs; empty if there is none. */
+export function describeLookAlike(body: string, text: string): string {
+  if (text.length > MAX_TEXT || MANY_MARKS.test(text) || MANY_MARKS.test(body)) return '';
+  const wanted = fold(text);
+  const at = indexIn(fold(body), wanted);
+  if (at === -1) return '';
+  const rest = body.slice(placeIn(body, at));
+  const passage = rest.slice(0, placeIn(rest, wanted.length));
+  // A letter without its accent is found in one with it.
+  if (fold(passage) !== wanted) return '';
+  const differing = KINDS.filter((kind) => fold(passage, kind) !== fold(text, kind));
+  const named = differing.map(({ name, found }) => `${name} (the body has ${found(passage)})`);
+  return `: a passage differs only in ${named.join(' and ')}`;
+}
+
+function kindOf(name: string, members: RegExp, plain: string): Kind {
+  return {
+    name,
+    fold: (text) => text.replace(members, plain),
+    found: (text) => [...new Set(text.match(members))].slice(0, MAX_NAMED).map(code).join(', '),
+  };
+}
+
+/** Returns the code points of a text, such as U+000D U+000A. */
+function code(text: string): string {
+  const points = [...text].map((each) => each.codePointAt(0)?.toString(16).toUpperCase());
+  return points.map((each) => `U+${each?.padStart(4, '0')}`).join(' ');
+}
+
+/** Makes all characters the same that look the same, but for those of one kind. */
+function fold(text: string, except?: Kind): string {
+  return KINDS.reduce((folded, kind) => (kind === except ? folded : kind.fold(folded)), text);
+}
+
+/** Returns the first index of `part`, in linear time: that of indexOf() may be quadratic. */
+function indexIn(text: string, part: string): number {
+  // No text has half of a pair.
+  const all = `${part}\ud800${text}`;
+  // The length of the longest beginning that ends at each place (Knuth, Morris and Pratt).
+  const lengths = new Uint32Array(all.length);
+  for (let index = 1; index < all.length; index += 1) {
+    const unit = all.charCodeAt(index);
+    let length = lengths[index - 1] ?? 0;
+    while (length > 0 && unit !== all.charCodeAt(length)) length = lengths[length - 1] ?? 0;
+    if (unit === all.charCodeAt(length)) length += 1;
+    lengths[index] = length;
+    if (length === part.length) return index - 2 * part.length;
+  }
+  return -1;
+}
+
+/** Returns where in `text` the first `length` units of its folded form end. */
+function placeIn(text: string, length: number): number {
+  let place = 0;
+  let left = length;
+  // In ever smaller steps.
+  for (const step of [4_096, 64, 1]) {
+    while (place < text.length) {
+      const isPair = PAIR.test(text.slice(place + step - 1, place + step + 1));
+      const end = place + step + Number(isPair);
+      const folded = fold(text.slice(place, end)).length;
+      if (folded > left) break;
+      place = end;
+      left -= folded;
+    }
+  }
+  return place;
+}
