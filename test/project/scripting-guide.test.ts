@@ -78,22 +78,6 @@ for (const shell of ['sh', 'bash']) {
   });
 }
 
-test('scripting: the script keeps a log in the note of the month', async (t) => {
-  const [script = ''] = codeBlocks(sectionOf(text, 'Keep a log'), 'sh');
-  const env = { PATH: process.env.PATH, HOME: temporaryFolder(t) };
-  const append = (shell: string, line: string, commands = script) =>
-    inShell(shell, commands, { env }, 'log-line', line);
-  await append('sh', '312 files');
-  await append('bash', '315\\n%s');
-  const { items } = (await service.request('GET', '/notes?named=true&include=name')).json;
-  const times = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
-  const logged = items.map(({ body }: { body: string }) => body).join('');
-  assert.equal(logged.replace(times, 'TIME'), 'TIME 312 files\nTIME 315\\n%s\n');
-  assert.match(items[0].name, /^log\.\d{4}-\d\d$/);
-  const failing = script.replace('--retry 5', '--retry 0').replace('/append', '/prepend');
-  await assert.rejects(append('sh', 'x', failing), { code: 22, stderr: /error: 404/ });
-});
-
 for (const shell of ['sh', 'bash']) {
   test(`scripting: the loop sends files in ${shell}`, async (t) => {
     if (spawnSync('jq', ['--version']).error) return skipLoudly(t, 'there is no jq here');
