@@ -126,4 +126,3 @@ test('log: a refused line is named with the reason, and holds up no other', asyn
   assert.deepEqual(await log('c'), [0, '']);
   assert.match(await stored(), /^x+TIME a\nTIME b\nTIME c\n$/);
 });
-
