@@ -199,7 +199,7 @@ test('edit: a note whose name is free meanwhile is not created again', async (t)
   assert.equal(code, 1);
   assert.match(
     printed,
-    /No note is named log\.[^]*\nNot saved: the note cannot be read any more\./,
+    /No note is named log\.[\s\S]*\nNot saved: the note cannot be read any more\./,
   );
   assert.equal((await service.request('GET', '/named/log')).status, 404);
 });
@@ -209,8 +209,8 @@ test('edit: a text that is not saved stays, with the reason', async (t) => {
   const remove = `curl -sX DELETE ${service.url}/notes/1; echo x >>"$1"`;
   for (const [commands, reason] of [
     ['echo x >>"$1"; exit 1', /^\nNot saved: the editor has failed\./],
-    [`printf '%0100001d' 0 >"$1"`, /"status":422,[^]*\nNot saved: the answer is 422\./],
-    [remove, /was not found\.[^]*\nNot saved: the answer is 404\./],
+    [`printf '%0100001d' 0 >"$1"`, /"status":422,[\s\S]*\nNot saved: the answer is 422\./],
+    [remove, /was not found\.[\s\S]*\nNot saved: the answer is 404\./],
   ] as const) {
     const { code, printed } = await edit(commands, '1');
     assert.equal(code, 1, printed);
