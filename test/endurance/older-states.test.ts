@@ -1,5 +1,5 @@
-// Older states of the file are brought back as the guide to backups says, by Litestream and as copies:
-// no client takes what follows for what it knows.
+// Older states of the file are brought back as the guide to backups says, by Litestream and as
+// copies: no client takes what follows for what it knows.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

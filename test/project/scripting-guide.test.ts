@@ -109,7 +109,7 @@ async function startEditing(t: TestContext, shell: string) {
   const home = temporaryFolder(t);
   const editor = join(home, 'editor');
   const env = { PATH: process.env.PATH, HOME: home, EDITOR: editor, TMPDIR: home };
-  /** Edits a note; resolves with the status and what is printed. The text is saved at each opening. */
+  /** Edits a note; resolves with the status and what is printed. */
   const edit = async (commands: string, ...args: string[]) => {
     writeFileSync(editor, `#!/bin/sh\n${commands}\ncp "$1" "${home}/opened"\n`);
     chmodSync(editor, 0o755);

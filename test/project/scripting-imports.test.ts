@@ -74,8 +74,8 @@ const FORMATS: Record<
       ['Plan', 'Plan', [], MAY],
       [
         'Super',
-        '## Plan\n\nSee [a](https://a.example)\nhttps://b.example\n- [x] tent\n  1. one\n  2. two\n' +
-          '- [ ] lamp\n> q\n> r\n~~~\nx = 1\n~~~\n---\na | b\n',
+        '## Plan\n\nSee [a](https://a.example)\nhttps://b.example\n- [x] tent\n  1. one\n' +
+          '  2. two\n- [ ] lamp\n> q\n> r\n~~~\nx = 1\n~~~\n---\na | b\n',
         ...[[], MAY, '2021-11-24T15:13:05.000Z'],
       ],
       [...['Not a tree', '{rain', []], ...['2021-11-24T15:13:05.000Z', '2021-11-24T19:43:05.000Z']],
