@@ -54,7 +54,7 @@ const FORMATS: Record<
   simplenote: {
     from: 'simplenote.json',
     to: 'source/notes.json',
-    left: ['simplenote.2'],
+    left: ['simplenote.2', 'simplenote.6'],
     notes: [
       ['Milk', 'Oat milk\n', ['errands', 'home'], MAY, later('08:00:00.500')],
       ['Only a title', 'Only a title', [], MAY],
@@ -64,7 +64,7 @@ const FORMATS: Record<
   'standard-notes': {
     from: 'standard-notes.json',
     to: 'Standard Notes Backup and Import File.txt',
-    left: ['standard-notes.n5', 'standard-notes.n8'],
+    left: ['standard-notes.n5', 'standard-notes.n9', 'standard-notes.n8'],
     notes: [
       ['Milk', 'Oat milk', ['errands', 'home.garden'], MAY, later('08:00:00.000')],
       [
@@ -123,7 +123,7 @@ for (const [name, { from, to, notes, left, unread }] of Object.entries(FORMATS))
     const recipe = recipeOf(name).replace('https://memos.example.com', memos);
     const send = addressed(blocks[1] ?? '', url).replace('keep', name);
     const wanted = left
-      .map((key) => `There is no text.\nnot sent, invalid: {"key":"${key}".*\n`)
+      .map((key) => `.*\nnot sent, invalid: {"key":"${key}".*\n`)
       .join('')
       .replace('MEMOS', memos);
     // The second time, the notes are there. The third time, only the service knows that.
