@@ -29,6 +29,13 @@ ${samples.map((sample) => `<pre><code>${sample}</code></pre>`).join('\n')}
 </details>
 <p class="soft">${requiresKey ? hint : ''}The complete contract with all limits is
 <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
+<section id="operations" aria-labelledby="operations-title">
+<h2 id="operations-title">Operations</h2>
+<div id="swagger-ui"${requiresKey ? ' data-requires-key' : ''}>
+<noscript><p>This interactive list of operations requires JavaScript. Without it, see
+<a href="openapi.json">openapi.json</a>, which describes every operation.</p></noscript>
+</div>
+</section>
 <div class="beside">
 <section id="guides" aria-labelledby="guides-title">
 <h2 id="guides-title">Guides</h2>
@@ -38,14 +45,7 @@ ${renderGuideList('', 3)}
 <h2 id="drawings-title">How it works</h2>
 ${drawings}
 </section>
-</div>
-<section id="operations" aria-labelledby="operations-title">
-<h2 id="operations-title">Operations</h2>
-<div id="swagger-ui"${requiresKey ? ' data-requires-key' : ''}>
-<noscript><p>This interactive list of operations requires JavaScript. Without it, see
-<a href="openapi.json">openapi.json</a>, which describes every operation.</p></noscript>
-</div>
-</section>`;
+</div>`;
   const head = `<meta name="description" content="${escapeHtml(info.summary)}">
 <link rel="stylesheet" href="docs/docs.css">
 <link rel="stylesheet" href="docs/drawings.css">

@@ -247,7 +247,7 @@ test('docs page: sends one request at a time, and says if it fails', { skip }, a
   await block.locator('.execute').click();
   await until(() => held.length > 0);
   await held[0]?.abort();
-  await status.getByText('The service could not be reached.').waitFor();
+  await status.getByText('There was no answer.').waitFor();
   assert.equal(held.length, 1);
 });
 

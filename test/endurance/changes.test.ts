@@ -16,7 +16,7 @@ import {
   seenBy,
   untilSeen,
 } from '../support/change-clients.ts';
-import { lastingPort } from '../support/ports.ts';
+import { lastingPort, startRelay } from '../support/ports.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { until } from '../support/until.ts';
@@ -90,6 +90,34 @@ describe('clients of changes', { concurrency: true }, () => {
       await untilSeen(running, 3);
       assert.deepEqual(running.lines()[0], START);
       assert.deepEqual(seenBy(running), [3]);
+    });
+
+    test(`changes: ${script} gives up a connection on which nothing comes any more`, async (t) => {
+      if (missing.length > 0) return skipLoudly(t, reason);
+      const service = await startService(t);
+      let dead = 0;
+      let opened = 0;
+      const url = await startRelay(
+        t,
+        async () => service.url,
+        (server, client) => {
+          opened += 1;
+          const own = opened;
+          server.on('data', (part) => own > dead && client.write(part));
+          return new Promise((resolve) => client.on('close', resolve));
+        },
+      );
+      const running = clientFolder(t, client).start({ url });
+      // The shell asks with `wait` in its second request.
+      const waiting = script === 'changes.sh' ? 2 : 1;
+      await until(() => running.lines().length > 0 && opened === waiting);
+      dead = opened;
+      await create(service, 1);
+      // It takes a minute at most.
+      for (let half = 0; half < 3 && opened === dead; half += 1)
+        await until(() => opened > dead).catch(() => {});
+      await untilSeen(running, 1);
+      assert.deepEqual(running.lines().length, 2);
     });
 
     test(`changes: ${script} asks again after 429 and 503`, async (t) => {

@@ -55,7 +55,13 @@ test('access: the recipes of the guide work', async (t) => {
     await send(second.key, 'POST', '/notes', { title: 'a', body: 'b' });
   assert.equal(await send(agent, 'POST', '/notes/7/comments', { body: 'c' }), 201);
   assert.equal(await send(agent, 'DELETE', '/notes/7/comments/1'), 204);
+  assert.equal(await send(agent, 'PATCH', '/notes/7', { title: 'c' }), 200);
   assert.equal(await send(agent, 'DELETE', '/notes/7'), 204);
+  assert.equal(await send(agent, 'PUT', '/named/log', { title: 'a', body: 'b' }), 201);
+  assert.equal(await send(agent, 'DELETE', '/named/log'), 204);
+  const call = { name: 'delete_note', arguments: { id: 6 } };
+  const asked = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call };
+  assert.equal(await send(second.key, 'POST', '/mcp', asked), 200);
   await reload(removing);
   assert.equal(await send(agent, 'GET', '/key'), 401);
   for (const { key } of [second, dashboard]) assert.equal(await send(key, 'GET', '/key'), 200);
@@ -63,9 +69,14 @@ test('access: the recipes of the guide work', async (t) => {
 
   const log = service.lines.map((line) => JSON.stringify(line)).join('\n');
   writeFileSync(join(folder, 'notes.log'), log);
-  const found = (await run(finding, folder, env)).trim().split('\n');
-  assert.deepEqual(
-    found.map((line) => JSON.parse(line)).map(({ client, ids }) => [client, ids]),
-    [['key agent', { note_id: 7 }]],
-  );
+  for (const [id, key, by] of [
+    [7, 'agent', { method: 'DELETE', route: '/notes/{note_id}' }],
+    [8, 'agent', { method: 'DELETE', route: '/named/{name}' }],
+    [6, 'agent-2', { method: 'POST', route: '/mcp', tool: 'delete_note' }],
+  ] as const) {
+    const found = await run(finding.replace('"note_id":7', `"note_id":${id}`), folder, env);
+    const { client, ids, ...line } = JSON.parse(found);
+    assert.deepEqual([client, ids], [`key ${key}`, { note_id: id }]);
+    for (const [member, value] of Object.entries(by)) assert.equal(line[member], value);
+  }
 });

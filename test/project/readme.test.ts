@@ -278,7 +278,10 @@ test('documents: their npm scripts exist', () => {
 
 test('documents: relative links lead to files and headings', () => {
   const links = [...DOCUMENTS, 'SECURITY.md', 'CHANGELOG.md'].flatMap((path) =>
-    [...textOf(path).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => ({ path, link })),
+    [...withoutCode(textOf(path)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => ({
+      path,
+      link,
+    })),
   );
   const relative = links.filter(({ link }) => !/^[a-z]+:/.test(link));
   assert.ok(relative.length > 20);
@@ -291,11 +294,16 @@ test('documents: relative links lead to files and headings', () => {
   }
 });
 
+/** Returns a text without its blocks of code, whose lines may look like headings and links. */
+function withoutCode(text: string): string {
+  return text.replace(/^ *```.*?^ *```$/gms, '');
+}
+
 /** Returns the fragments that lead to the headings of a text. */
 function headingsOf(text: string): string[] {
-  // A line of code may begin with #, too.
-  const prose = text.replace(/^ *```.*?^ *```$/gms, '');
-  const titles = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title.toLowerCase());
+  const titles = [...withoutCode(text).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title.toLowerCase(),
+  );
   return titles.map((title) => title.replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-'));
 }
 

@@ -1,12 +1,11 @@
 // The guide to scripting: its tables hold, and its scripts work.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { LAUNCHER } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
-import { expected } from '../support/records.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { addressed, codeBlocks, codeIn, guide, inShell, sectionOf, tablesIn } from './documents.ts';
@@ -46,52 +45,6 @@ test('scripting: the table of what clients accept holds', async () => {
     const { headers } = await service.request('GET', `/notes/${id}`, { headers: { accept } });
     assert.equal(headers['content-type']?.split(';')[0], type, accept);
   }
-});
-
-for (const shell of ['sh', 'bash']) {
-  test(`scripting: the script edits a note in ${shell}, and only its last version`, async (t) => {
-    const [block = ''] = codeBlocks(sectionOf(text, 'Edit a note in your editor'), 'sh');
-    assert.equal(block.trim().split('\n').length, 4);
-    const folder = temporaryFolder(t);
-    const editor = join(folder, 'editor');
-    const { id } = await post('# Milk\n\nOat');
-    const edit = (commands: string, at = id) => {
-      writeFileSync(editor, `#!/bin/sh\n${commands}`);
-      chmodSync(editor, 0o755);
-      const env = { PATH: process.env.PATH, HOME: folder, EDITOR: editor, TMPDIR: folder };
-      return inShell(shell, block, { env }, 'edit-note', String(at));
-    };
-    const read = async () => (await service.request('GET', `/notes/${id}`)).json;
-    await edit('echo " milk" >>"$1"');
-    assert.deepEqual(await read(), expected({ id, title: 'Milk', body: 'Oat milk\n' }));
-    await edit('exit');
-    await assert.rejects(edit('exit 1'), { code: 1 });
-    await assert.rejects(edit(`touch ${folder}/opened`, id + 1), { code: 1, stderr: /404/ });
-    assert.ok(!existsSync(join(folder, 'opened')));
-    assert.deepEqual(await read(), expected({ id, title: 'Milk', body: 'Oat milk\n' }));
-    const change = `curl -sX PATCH --json '{"body":"Soy"}' ${url}/notes/${id}; echo more >>"$1"`;
-    const answered = await edit(change).catch((error) => error);
-    assert.match(answered.stderr, /error: 412\nNot saved\. Your text is in /);
-    const [, file = ''] = /is in (.*)/.exec(answered.stderr) ?? [];
-    assert.equal(readFileSync(file, 'utf8'), '# Milk\n\nOat milk\nmore\n');
-    assert.equal((await read()).body, 'Soy');
-  });
-}
-
-test('scripting: the script keeps a log in the note of the month', async (t) => {
-  const [script = ''] = codeBlocks(sectionOf(text, 'Keep a log'), 'sh');
-  const env = { PATH: process.env.PATH, HOME: temporaryFolder(t) };
-  const append = (shell: string, line: string, commands = script) =>
-    inShell(shell, commands, { env }, 'log-line', line);
-  await append('sh', '312 files');
-  await append('bash', '315\\n%s');
-  const { items } = (await service.request('GET', '/notes?named=true&include=name')).json;
-  const times = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
-  const logged = items.map(({ body }: { body: string }) => body).join('');
-  assert.equal(logged.replace(times, 'TIME'), 'TIME 312 files\nTIME 315\\n%s\n');
-  assert.match(items[0].name, /^log\.\d{4}-\d\d$/);
-  const failing = script.replace('--retry 5', '--retry 0').replace('/append', '/prepend');
-  await assert.rejects(append('sh', 'x', failing), { code: 22, stderr: /error: 404/ });
 });
 
 for (const shell of ['sh', 'bash']) {
@@ -143,4 +96,127 @@ test('scripting: the commands back up the notes with a key of ~/.netrc', async (
   assert.match(stdout, /^{"type":"end","records":1}\n/);
   const copy = await startService(t, { db: join(cwd, 'restored.db') });
   assert.equal((await copy.request('GET', '/notes/1')).json.body, 'b');
+});
+
+const [EDIT = ''] = codeBlocks(sectionOf(TEXT, 'Edit a note in your editor'), 'sh');
+
+/** A service with note 1, and the script, whose editor runs commands with the file as `$1`. */
+async function startEditing(t: TestContext, shell: string) {
+  const service = await startService(t);
+  const { url, request } = service;
+  const json = { title: 'Milk', body: 'Oat\n\nRye\n\nTea' };
+  await request('POST', '/notes', { json });
+  const home = temporaryFolder(t);
+  const editor = join(home, 'editor');
+  const env = { PATH: process.env.PATH, HOME: home, EDITOR: editor, TMPDIR: home };
+  /** Edits a note; resolves with the status and what is printed. */
+  const edit = async (commands: string, ...args: string[]) => {
+    writeFileSync(editor, `#!/bin/sh\n${commands}\ncp "$1" "${home}/opened"\n`);
+    chmodSync(editor, 0o755);
+    const run = inShell(shell, addressed(EDIT, url), { env }, 'edit-note', ...args);
+    const { code = 0, stdout, stderr } = await run.catch((error) => error);
+    return { code, printed: stdout + stderr };
+  };
+  const read = async () => (await request('GET', '/notes/1')).json.body;
+  const change = (body: string) => `curl -sX PATCH --json '{"body":"${body}"}' ${url}/notes/1`;
+  const left = () => readdirSync(home).filter((name) => !['editor', 'opened'].includes(name));
+  return { change, edit, home, left, read, service };
+}
+
+for (const shell of ['sh', 'bash']) {
+  test(`edit: a note is edited at its id and its name in ${shell}`, async (t) => {
+    const { edit, left, read, service } = await startEditing(t, shell);
+    assert.deepEqual(await edit('echo " milk" >>"$1"', '1'), { code: 0, printed: '' });
+    assert.equal(await read(), 'Oat\n\nRye\n\nTea milk\n');
+    const json = { title: 'Log', body: 'One' };
+    await service.request('PUT', '/named/a.b_c-1', { json });
+    assert.deepEqual(await edit('echo ", two" >>"$1"', 'a.b_c-1'), { code: 0, printed: '' });
+    assert.equal((await service.request('GET', '/named/a.b_c-1')).json.body, 'One, two\n');
+    const { etag } = (await service.request('GET', '/notes/1')).headers;
+    assert.deepEqual(await edit('exit', '1'), { code: 0, printed: '' });
+    assert.equal((await service.request('GET', '/notes/1')).headers.etag, etag);
+    assert.deepEqual(left(), []);
+  });
+
+  test(`edit: without a note there is nothing to edit in ${shell}`, async (t) => {
+    const { edit, home, left } = await startEditing(t, shell);
+    for (const args of [[], [''], ['1', '2'], ['a note'], ['../notes/1'], ['1?a']])
+      assert.deepEqual(await edit('', ...args), { code: 2, printed: 'usage: edit-note ID|NAME\n' });
+    for (const missing of ['42', 'missing']) {
+      const { code, printed } = await edit('', missing);
+      assert.equal(code, 1);
+      assert.match(
+        printed,
+        /"detail":"(?:Note with ID 42 was not found|No note is named missing)\."/,
+      );
+      assert.doesNotMatch(printed, /saved|Your text/);
+    }
+    assert.ok(!existsSync(join(home, 'opened')));
+    assert.deepEqual(left(), []);
+  });
+
+  test(`edit: what others change meanwhile is there, too, in ${shell}`, async (t) => {
+    const { change, edit, home, left, read } = await startEditing(t, shell);
+    const told = 'Somebody has changed the note meanwhile. Edit what comes of both changes.\n';
+    // The editor is opened twice, and changes nothing the second time.
+    const apart = await edit(
+      `[ -e '${home}/opened' ] || { ${change('Soy\\n\\nRye\\n\\nTea')}; echo Water >>"$1"; }`,
+      '1',
+    );
+    assert.equal(apart.code, 0);
+    assert.ok(apart.printed.endsWith(told));
+    assert.equal(await read(), 'Soy\n\nRye\n\nTeaWater\n');
+    assert.deepEqual(left(), []);
+  });
+}
+
+test('edit: both texts and the last common one are shown where they meet', async (t) => {
+  const { change, edit, home, left, read } = await startEditing(t, 'sh');
+  const collide = `case $(cat "$1") in
+    *'<<<'*) cp "$1" ${home}/marked; sed -i '/^<<</d;/^|||/,$d' "$1" ;;
+    *) ${change('Soy')} >&2; printf '# Milk\\n\\nOat\\nRice' >"$1" ;;
+  esac`;
+  assert.equal((await edit(collide, '1')).code, 0);
+  const marked = readFileSync(join(home, 'marked'), 'utf8');
+  const texts = ['yours\nOat\nRice\n', '|||||| before\nOat\n\nRye\n\nTea\n', '======\nSoy\n'];
+  for (const text of texts) assert.ok(marked.includes(text), marked);
+  assert.equal(await read(), 'Oat\nRice\n');
+  assert.deepEqual(left(), ['marked']);
+  const { code, printed } = await edit(
+    `grep -q '<<<' "$1" || { ${change('Hemp')} >&2; echo Nut >"$1"; }`,
+    '1',
+  );
+  assert.equal(code, 1);
+  assert.match(printed, /\nNot saved: there are still marks of both changes\. Your text is in /);
+  assert.equal(await read(), 'Hemp');
+});
+
+test('edit: a note whose name is free meanwhile is not created again', async (t) => {
+  const { edit, service } = await startEditing(t, 'sh');
+  await service.request('PUT', '/named/log', { json: { title: 'Log', body: 'One' } });
+  const remove = `curl -sX DELETE ${service.url}/named/log; echo x >>"$1"`;
+  const { code, printed } = await edit(remove, 'log');
+  assert.equal(code, 1);
+  assert.match(
+    printed,
+    /No note is named log\.[\s\S]*\nNot saved: the note cannot be read any more\./,
+  );
+  assert.equal((await service.request('GET', '/named/log')).status, 404);
+});
+
+test('edit: a text that is not saved stays, with the reason', async (t) => {
+  const { edit, read, service } = await startEditing(t, 'sh');
+  const remove = `curl -sX DELETE ${service.url}/notes/1; echo x >>"$1"`;
+  for (const [commands, reason] of [
+    ['echo x >>"$1"; exit 1', /^\nNot saved: the editor has failed\./],
+    [`printf '%0100001d' 0 >"$1"`, /"status":422,[\s\S]*\nNot saved: the answer is 422\./],
+    [remove, /was not found\.[\s\S]*\nNot saved: the answer is 404\./],
+  ] as const) {
+    const { code, printed } = await edit(commands, '1');
+    assert.equal(code, 1, printed);
+    assert.match(printed, reason);
+    const [, file = ''] = /Your text is in (.*)\n$/.exec(printed) ?? [];
+    assert.match(readFileSync(file, 'utf8'), /x\n$|^0+1?$/);
+    if (commands !== remove) assert.equal(await read(), 'Oat\n\nRye\n\nTea');
+  }
 });

@@ -4,6 +4,10 @@ import { copy } from './copy.js';
 import { SAMPLES } from './samples.js';
 
 const LINES = 'application/x-ndjson';
+const KEY = 'header.idempotency-key';
+
+/** The requests that may have been carried out, by path: their inputs, and the key that was sent. */
+const uncertain = new Map();
 
 /** The plugin. Swagger UI calls it with its system, which contains its React. */
 export function requests({ React }) {
@@ -119,6 +123,7 @@ export function requests({ React }) {
     },
     statePlugins: {
       spec: {
+        wrapActions: { executeRequest: withKey, setResponse: forgetKey },
         wrapSelectors: {
           // Swagger UI would send an array without items as one with an empty item.
           parameterValues:
@@ -134,6 +139,41 @@ export function requests({ React }) {
 }
 
 const executeButtonOf = (element) => element.closest('.opblock').querySelector('.execute');
+
+const takesKey = ({ path, method, specSelectors }) =>
+  specSelectors
+    .specResolvedSubtree(['paths', path, method, 'parameters'])
+    ?.some((each) => `${each.get('in')}.${each.get('name')}` === KEY);
+
+/** Sends a key of its own with each request that takes one, and the same one with a repetition. */
+const withKey =
+  (executeRequest, { specSelectors, oas3Selectors }) =>
+  (request) => {
+    const { pathName: path, method, parameters } = request;
+    if (parameters[KEY] || !takesKey({ path, method, specSelectors }))
+      return executeRequest(request);
+    const inputs = JSON.stringify([parameters, oas3Selectors.requestBodyValue(path, method)]);
+    const last = uncertain.get(path);
+    const key = last?.inputs === inputs ? last.key : randomKey();
+    uncertain.set(path, { inputs, key });
+    return executeRequest({ ...request, parameters: { ...parameters, [KEY]: key } });
+  };
+
+const randomKey = () =>
+  [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join('-');
+
+const forgetKey = (setResponse) => (path, method, response) => {
+  if ((response.err?.response ?? response).status < 500) uncertain.delete(path);
+  return setResponse(path, method, response);
+};
+
+/** Says what is known about a request without an answer. */
+function lossOf(props) {
+  if (props.method === 'get') return 'The service could not be reached.';
+  const loss = 'There was no answer. The request may have been carried out.';
+  if (!takesKey(props)) return loss;
+  return `${loss} It had an idempotency-key, which Execute sends again: it is carried out once.`;
+}
 
 /** Scrolls as much of the answer into view as the focused button allows. */
 function showAnswer(button) {
@@ -183,7 +223,7 @@ function statusOf(props) {
   if (/[^\0-\xff]/.test(specSelectors.requestFor(path, method)?.get('headers')))
     return 'Not sent. A header may only have characters up to U+00FF.';
   if (!status)
-    return 'The service could not be reached. Check that it is running and that you are connected.';
+    return `${lossOf(props)} Check that the service is running and that you are connected.`;
   const text = `${status} ${response.get('statusText') ?? ''}`.trim();
   const redirected = isRedirected({ path, method, specSelectors, response });
   const origin = redirected ? `, after a redirect to ${response.get('url')}` : '';

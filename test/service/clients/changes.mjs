@@ -15,7 +15,10 @@ async function follow() {
     ...(cursor && { 'last-event-id': cursor }),
     ...(key && { authorization: `Bearer ${key}` }),
   };
-  const answer = await fetch(`${url}/changes`, { headers });
+  // The service sends a comment every 15 seconds. Without one, the connection is dead.
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(new Error('nothing came for 40 s')), 40_000);
+  const answer = await fetch(`${url}/changes`, { headers, signal: silence.signal });
   if (answer.status === 410) return rmSync(file);
   if (answer.status === 429 || answer.status >= 500) return answer.headers.get('retry-after');
   if (!answer.ok) {
@@ -24,6 +27,7 @@ async function follow() {
   }
   let text = '';
   for await (const part of answer.body.pipeThrough(new TextDecoderStream())) {
+    timer.refresh();
     const events = `${text}${part}`.split('\n\n');
     text = events.pop();
     for (const event of events) {

@@ -24,8 +24,8 @@ def follow():
     if KEY:
         headers["authorization"] = f"Bearer {KEY}"
     request = urllib.request.Request(f"{URL}/changes", headers=headers)
-    # The service sends a comment every 15 seconds.
-    with urllib.request.urlopen(request, timeout=60) as stream:
+    # The service sends a comment every 15 seconds. Without one, the connection is dead.
+    with urllib.request.urlopen(request, timeout=40) as stream:
         event = {}
         for line in stream:
             if line != b"\n":

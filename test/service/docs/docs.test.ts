@@ -54,6 +54,13 @@ test('docs: documents are revalidated, and smaller where the client accepts it',
   }
 });
 
+test('docs: the operations come before the guides', async () => {
+  const { text } = await service.request('GET', '/docs');
+  const [operations, guides] = ['operations', 'guides'].map((id) => text.indexOf(` id="${id}"`));
+  assert.ok(operations !== undefined && guides !== undefined && operations > 0);
+  assert.ok(guides > operations);
+});
+
 test('docs: the security policy allows only this server', async () => {
   const files = DOCUMENTS.map(({ path }) => path).filter((path) => path.startsWith('/docs'));
   const problems = ['/problems', ...SLUGS.map((slug) => `/problems/${slug}`)];
