@@ -116,10 +116,9 @@ function parseParameter(parameter: Parameter, sent: readonly string[]): unknown 
 
 /** Parses ASCII digits after an optional minus sign; returns 0 for an unsafe integer. */
 export function parsePathInteger(text: string): number | undefined {
+  if (!/^-?[0-9]+$/.test(text)) return undefined;
   const value = Number(text);
-  const id = Number.isSafeInteger(value) ? value : 0;
-  // Comparing takes less time than the regular expression, and suffices for most ids.
-  return String(id) === text || /^-?[0-9]+$/.test(text) ? id : undefined;
+  return Number.isSafeInteger(value) ? value : 0;
 }
 
 /** Parses all but "-0"; an integer out of range violates the range, not the form. */

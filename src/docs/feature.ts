@@ -1,10 +1,11 @@
 // The documentation: /docs with its files, the guides, /openapi.json, and the redirect from /.
 import { readFile } from 'node:fs/promises';
 import { endpoint } from '../contract/endpoint.ts';
-import type { Feature } from '../feature.ts';
+import type { Feature, Together } from '../feature.ts';
 import { type Bases, basePath } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import type { Route } from '../http/route.ts';
+import { contractAt, servedPart } from './contract.ts';
 import { renderGuidesPage } from './guides.ts';
 import { renderLanding } from './landing.ts';
 import { PAGE_HEADERS, SECURITY_HEADERS } from './page.ts';
@@ -15,9 +16,6 @@ const CONTRACT = new URL('../../../schemas/openapi.json', import.meta.url);
 const FILES = new URL('../docs/assets/', import.meta.url);
 const GUIDE_PAGES = new URL('../docs/guides/', import.meta.url);
 const DRAWINGS = new URL('../docs/drawings.html', import.meta.url);
-
-/** The base URL in the contract and its examples, and the base of its problem types. */
-const CONTRACT_BASES = /http:\/\/127\.0\.0\.1:3000(\/problems)?/g;
 
 const REVALIDATE = ['cache-control', 'no-cache'];
 const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
@@ -36,18 +34,13 @@ const loadDocumentation = () =>
 /** Read once for all services of the process. */
 let documentation: ReturnType<typeof loadDocumentation> | undefined;
 
-function contractAt(contract: string, { baseUrl, problemBase }: Bases): string {
-  // One pass, because a base such as http://127.0.0.1:30001 may contain the replaced text.
-  const replace = (_: string, problems?: string) => (problems ? problemBase : baseUrl);
-  return contract.replace(CONTRACT_BASES, replace);
-}
-
 /** The documentation, and the pages of the problems. */
 export async function docs(requiresKey: boolean): Promise<Feature> {
   documentation ??= loadDocumentation();
   const [text, files, guides, drawings] = await documentation;
 
-  function routes(bases: Bases): Route[] {
+  function routes(bases: Bases, all: Together): Route[] {
+    let serveContract: ReturnType<typeof serverOf> | undefined;
     const contract = contractAt(text, bases);
     const { info } = JSON.parse(contract);
     const landing = renderLanding(info, bases.baseUrl, requiresKey, drawings);
@@ -57,7 +50,6 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
       endpoint('GET', '/', () => ({ status: 307, headers })),
       textAt('/docs', landing, PAGE_HEADERS),
       textAt('/docs/guides', renderGuidesPage(), PAGE_HEADERS),
-      textAt('/openapi.json', contract, ['content-type', 'application/json']),
       endpoint<{ asset: string }>('GET', '/docs/{asset}', ({ parameters, call }) => {
         const serve = files.get(parameters.asset);
         if (!serve) throw new Problem('not-found', 'The documentation has no such file.');
@@ -68,6 +60,11 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
         if (!serve) throw new Problem('not-found', 'There is no such guide.');
         return serve(call.headers);
       }),
+      endpoint('GET', '/openapi.json', ({ call }) => {
+        // Only now are all routes known.
+        serveContract ??= serverOf(servedPart(contract, all), ['content-type', 'application/json']);
+        return serveContract(call.headers);
+      }),
       ...problemRoutes(bases.problemBase),
     ];
     return withPagesForUnknown(bases, own);
@@ -75,7 +72,11 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
   return { routes };
 }
 
+function serverOf(text: string, headers: readonly string[]) {
+  return createAssetServer(Buffer.from(text), [...headers, ...REVALIDATE]);
+}
+
 function textAt(path: string, text: string, headers: readonly string[]): Route {
-  const serve = createAssetServer(Buffer.from(text), [...headers, ...REVALIDATE]);
+  const serve = serverOf(text, headers);
   return endpoint('GET', path, ({ call }) => serve(call.headers));
 }

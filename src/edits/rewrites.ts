@@ -18,7 +18,7 @@ const REASONS = {
   unmatched: `NOT ${satisfiesSql('_condition', tagSql('number'))}`,
   absent: '_place = 0',
   several: 'instr(substr(CAST(body AS BLOB), _place + 1), CAST(_old_text AS BLOB)) > 0',
-  same: `_text = '' AND _old_text IS NULL`,
+  same: `_text = '' AND _old_text IS NULL OR _body = body`,
   // JSON escapes U+0000, at which length() would end.
   long: `octet_length(_body) > ${MAX_BODY_LENGTH} AND ${MAX_BODY_LENGTH} <
     length(replace(replace(json_quote(_body), '\\\\', '-'), '\\u0000', '-') ->> '$')`,

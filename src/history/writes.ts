@@ -6,7 +6,6 @@ import { notes } from '../resources/notes.ts';
 import { typeOf } from '../resources/relation.ts';
 import { type Resource, rowColumnsOf } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
-import { tags } from '../resources/tags.ts';
 import type { Row } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER, tagSql } from '../storage/numbers.ts';
 import { NOW, namedRows } from '../storage/parameter.ts';
@@ -131,7 +130,7 @@ const RESTORING = kindOf(
     ...Object.fromEntries(ownedRecords(notes, `(SELECT id ${RESTORED})`)),
     tags: `
       INSERT OR IGNORE INTO note_tags (note_id, tag_id)
-      SELECT ${ID}, id FROM ${tags.table}
+      SELECT ${ID}, id FROM tags
       WHERE id IN (SELECT value FROM json_each((SELECT tag_ids ${RESTORED})))`,
     name: `
       INSERT OR IGNORE INTO note_names (note_id, name)

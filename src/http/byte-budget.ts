@@ -18,7 +18,6 @@ export class ByteBudget {
     this.#refusal = refusal;
   }
 
-  /** Returns the number of bytes that a response holds. */
   heldBy(response: Writable): number {
     return this.#held.get(response)?.bytes ?? 0;
   }

@@ -2,6 +2,7 @@
 // new connection takes the place of one that asks for nothing.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 import { HTTP_LIMITS } from './limits.ts';
 import { Replaceable } from './replaceable.ts';
@@ -131,9 +132,7 @@ export class Connections {
     previous.once('close', () => {
       const current = this.latestOn(socket);
       // Stay paused if a later request waits for this one.
-      if (!current || current === latest) {
-        this.resume(socket);
-      }
+      if (!current || current === latest) this.resume(socket);
       if (socket.writable) next();
     });
   }

@@ -1,4 +1,5 @@
 // Answers well-formed requests. `#answer` has all steps, in the order in which they report faults.
+import { performance } from 'node:perf_hooks';
 import { nextTick } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BodyReader, hasBody } from './body/read.ts';

@@ -1,5 +1,6 @@
 // One request and what is known of it, from its arrival to its answer.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Arrival } from './connections.ts';
 import { DISPATCH_LIMITS } from './limits.ts';
@@ -37,7 +38,6 @@ export class Exchange implements Call {
   /** The ids that a write has created; undefined unless a write was carried out. */
   createdIds: WrittenIds | undefined;
   logged: Reply['logged'];
-  /** The length of the body that was sent. */
   sentBytes = 0;
   /** Why it was refused (401, 403, 429, or a 5xx without a cause), or why its stream was ended. */
   reason: string | undefined;

@@ -1,4 +1,5 @@
 // Replies as values: handlers return them, and the functions below send them.
+import { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { nextTick } from 'node:process';
@@ -46,14 +47,9 @@ export function jsonReply(
   return { status, headers: all, large: json };
 }
 
-/** Returns the length of all parts together. */
-export function lengthOf(parts: readonly Buffer[]): number {
-  return parts.reduce((sum, { length }) => sum + length, 0);
-}
-
 /** Returns the length of a body, without that of a stream. */
 export function bodyLength({ body = '', large }: Reply): number {
-  return large ? lengthOf(large) : Buffer.byteLength(body);
+  return large?.reduce((sum, { length }) => sum + length, 0) ?? Buffer.byteLength(body);
 }
 
 /** Returns the headers of a reply with those that every reply has. */

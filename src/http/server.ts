@@ -62,8 +62,7 @@ export class HttpServer {
     this.#server
       .on('connection', (socket) => {
         // Node does not report that a request for an upgrade ends before it is complete.
-        const refuse = () =>
-          this.#answerFaulty(socket, problemOf({ code: 'HPE_INVALID_EOF_STATE' }));
+        const refuse = () => this.#answerFaulty(socket, faultOf({ code: 'HPE_INVALID_EOF_STATE' }));
         const network = options.networkOf({ headers: {}, socket });
         this.#connections.add(socket, network, limits.probeMs, refuse);
         this.#connections.limit(limits.connections, socket);
@@ -74,10 +73,9 @@ export class HttpServer {
       .on('checkContinue', (message, response) => this.#receive(message, response, true))
       .on('checkExpectation', (message, response) => this.#receive(message, response))
       .on('connect', (message, socket) => this.#refuseConnect(message, socket))
-      .on('clientError', (error, socket) => this.#answerFaulty(socket, problemOf(error)));
+      .on('clientError', (error, socket) => this.#answerFaulty(socket, faultOf(error)));
   }
 
-  /** Returns the number of connections so far. */
   readonly accepted = (): number => this.#connections.accepted;
 
   /** Accepts connections at an address or a Unix socket, and resolves with its URL. */
@@ -196,7 +194,7 @@ const LATE = 'The request did not arrive in time.';
 const HTTP_2 = 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.';
 
 /** Returns the problem for an error of Node's parser, whose `reason` is the message of llhttp. */
-function problemOf(error: Partial<NodeJS.ErrnoException> & { readonly reason?: string }): Problem {
+function faultOf(error: Partial<NodeJS.ErrnoException> & { readonly reason?: string }): Problem {
   const { code: cause, reason = '' } = error;
   if (cause === 'HPE_HEADER_OVERFLOW')
     return new Problem('request-header-fields-too-large', HEADERS_TOO_LARGE);

@@ -1,5 +1,6 @@
 // Divides long work on the main thread, so that requests in between are answered, and connections
 // accepted: Node accepts one in each iteration of the event loop.
+import { performance } from 'node:perf_hooks';
 import { setImmediate as immediate } from 'node:timers/promises';
 
 /** Runs the parts of long work one at a time, each in an iteration of the event loop. */
@@ -29,7 +30,6 @@ export class Slice {
     this.#accepted = accepted;
   }
 
-  /** Begins the slice of this iteration. */
   begin(): void {
     const accepted = this.#accepted();
     const isShort = accepted !== this.#acceptedBefore && this.#skipped < ITERATIONS_PER_SLICE - 1;

@@ -182,7 +182,6 @@ export class List {
     return `EXISTS (SELECT 1 FROM ${other.table} WHERE id = ${owner})`;
   }
 
-  /** Returns the named queries of the counts. */
   countQueries(): string[] {
     if (this.blocks) return this.blocks.queries();
     if (!this.#counts || this.#counts.sum === EVERYTHING) return [];

@@ -47,8 +47,8 @@ class Metrics implements EarlyFeature {
   readonly #durations = new Histogram(REQUEST_BOUNDS);
   readonly #batchSizes = new Histogram(SIZE_BOUNDS);
   readonly #batchDurations = new Histogram(BATCH_BOUNDS);
-  /** The functions that observe the existing series, by path template, method and status. */
-  readonly #observers: Record<string, Record<string, Record<string, Observe>>> = {};
+  /** The functions that observe the existing series, by method, path template and status. */
+  readonly #observers = new Map<string, Observe>();
   readonly #refusals: Series = {};
   /** Requests, refusals, bytes received and bytes sent of each key, by its label. */
   readonly #keyCounts = new Map<string, [number, number, number, number]>();
@@ -133,22 +133,22 @@ class Metrics implements EarlyFeature {
     counts[2] += exchange.bytes.length;
   }
 
-  /** Looks up by three keys: joining them into one would take most of the time. */
   #observerOf({ exchange, status }: Ending): Observe {
     const { template = '', message } = exchange;
     const { method: sent = '' } = message;
     const method = METHODS.has(sent) ? sent : '_OTHER';
     const code = String(status ?? '');
-    this.#observers[template] ??= {};
-    const byMethod = this.#observers[template];
-    byMethod[method] ??= {};
-    const byStatus = byMethod[method];
-    byStatus[code] ??= this.#durations.addSeries({
-      http_request_method: method,
-      http_route: template,
-      http_response_status_code: code,
-    });
-    return byStatus[code];
+    const key = `${method} ${template} ${code}`;
+    let observe = this.#observers.get(key);
+    if (!observe) {
+      observe = this.#durations.addSeries({
+        http_request_method: method,
+        http_route: template,
+        http_response_status_code: code,
+      });
+      this.#observers.set(key, observe);
+    }
+    return observe;
   }
 
   #meterOf(batch: string): BatchMeter {

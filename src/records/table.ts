@@ -78,7 +78,10 @@ export class Table {
     return isOwned ? record : undefined;
   }
 
-  /** Replaces values; null keeps one. Undefined if no record satisfies the condition. */
+  /**
+   * Replaces values; null keeps one. Undefined if no record satisfies the condition. What changes
+   * nothing leaves the record as it is, with its tag.
+   */
   change(
     id: number,
     values: Values,

@@ -121,7 +121,10 @@ export function insertSql(resource: Resource, records: string): string {
   return `INSERT INTO ${resource.table} (${columns.join(', ')}) ${records}`;
 }
 
-/** Returns the step that replaces values; as a patch, only those that are given. */
+/**
+ * Returns the step that replaces values; as a patch, only those that are given. A record that stays
+ * as it is keeps its number and its time, so that the log ignores the write.
+ */
 export function updating(
   resource: Resource,
   isPatch: boolean,
@@ -133,9 +136,12 @@ export function updating(
     name,
     isPatch ? `coalesce(sent.${name}, ${table}.${name})` : `sent.${name}`,
   ]);
-  values.push(['number', NUMBER]);
+  const differs = values.map(([name, sql]) => `${sql} IS NOT ${table}.${name}`).join(' OR ');
+  const ifDiffers = (sql: string, name: string) => `iif(${differs}, ${sql}, ${table}.${name})`;
+  values.push(['number', ifDiffers(NUMBER, 'number')]);
   // The clock may have been corrected since the record was created.
-  values.push(['updated_at', `max(coalesce(${table}.created_at, 0), ${NOW})`]);
+  const time = `max(coalesce(${table}.created_at, 0), ${NOW})`;
+  values.push(['updated_at', ifDiffers(time, 'updated_at')]);
   const target = `${isTarget(resource)} AND ${where}`;
   const kept = owner ? ['id', owner.column] : ['id'];
   const columns = [

@@ -1,23 +1,22 @@
 // The part of tags on notes in the schema.
 import { notes } from '../resources/notes.ts';
-import type { JoinTable, SchemaPart } from '../resources/relation.ts';
+import type { SchemaPart } from '../resources/relation.ts';
 import { tags } from '../resources/tags.ts';
 
 /** The tags on notes. A row is deleted with the note or the tag. */
-const noteTags: JoinTable = {
-  label: 'Note tag',
-  table: 'note_tags',
-  blocks: 'note_tag_blocks',
-  fields: {},
-  references: [
-    { resource: notes, column: 'note_id' },
-    { resource: tags, column: 'tag_id' },
-  ],
-};
-
-/** The tables of tags on notes. */
 export const tagsOnNotes: SchemaPart = {
-  relations: [noteTags],
+  relations: [
+    {
+      label: 'Note tag',
+      table: 'note_tags',
+      blocks: 'note_tag_blocks',
+      fields: {},
+      references: [
+        { resource: notes, column: 'note_id' },
+        { resource: tags, column: 'tag_id' },
+      ],
+    },
+  ],
   sql: `
 CREATE TABLE note_tags (
   -- The tags on notes. Rows of an erased tag stay until the service erases them.

@@ -9,7 +9,7 @@ import {
   type WritePart,
 } from '../records/parts.ts';
 import { bytesWithOwnedSql } from '../records/rewritten.ts';
-import { recordSql } from '../records/text.ts';
+import { recordSql, recordText } from '../records/text.ts';
 import {
   type Change,
   changedRows,
@@ -35,7 +35,7 @@ export function taggedChange(
   return {
     steps: () => steps,
     lists: (writes) => ({
-      requests: writes.map((write) => [write.id, write.condition, hasFields(write)]),
+      requests: writes.map((write) => [write.id, write.condition, hasAllFields(write)]),
       ...sentBy(writes),
       ...listsOf(parts, writes),
     }),
@@ -44,7 +44,9 @@ export function taggedChange(
       const found = new Map([...before, ...update].map((row) => [row.id, row]));
       return writes.map((write, request) => {
         const now = found.get(write.id);
-        return now && { text: String(now.text), tag: String(now.tag), ...judge(write, request) };
+        if (!now) return undefined;
+        const text = String(now.text ?? recordText(notes, write.id, 0, write.rows[0] ?? []));
+        return { text, tag: String(now.tag), ...judge(write, request) };
       });
     },
     changes(write, changed) {
@@ -57,6 +59,10 @@ export function taggedChange(
   };
 }
 
+function hasAllFields({ rows: [values = []] }: Change): boolean {
+  return !values.includes(null);
+}
+
 function hasFields({ rows: [values = []] }: Change): boolean {
   return values.some((value) => value !== null);
 }
@@ -65,7 +71,7 @@ const TARGET = `notes ON ${isTarget(notes, 'requests')}`;
 
 function namedWith(parts: readonly WritePart[], admits: string): string {
   return [
-    namedRows('requests', ['_id', '_condition', '_has_fields']),
+    namedRows('requests', ['_id', '_condition', '_has_all_fields']),
     changedRows(notes),
     ...queriesOf(parts),
     `admitted AS MATERIALIZED (
@@ -91,8 +97,8 @@ function stepsWith(named: string, createTags: string, reports: Columns): Steps {
       named,
       returns: {
         ...{ position: '_position', id: 'notes.id', tag: tagSql('number') },
-        // With fields, the update returns the text.
-        text: `iif(_has_fields, NULL, ${recordSql(notes)} || '')`,
+        // With all fields, the text is known.
+        text: `iif(_has_all_fields, NULL, ${recordSql(notes)} || '')`,
         ...Object.fromEntries(once),
       },
       from: `FROM requests LEFT JOIN ${TARGET}`,

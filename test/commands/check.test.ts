@@ -219,9 +219,9 @@ for (const where of ['at rest', 'after a crash']) {
 
 test('check: finds tables, indexes and triggers that are missing', async (t) => {
   const path = copyFilled(t);
-  const drops = ['TRIGGER note_updated', 'TABLE notes_server_answers', 'INDEX comments_of_note'];
+  const drops = ['TRIGGER note_changed', 'TABLE notes_server_answers', 'INDEX comments_of_note'];
   await writeForeignFile(path, drops.map((what) => `DROP ${what}`).join('; '));
-  const missing = ['comments_of_note', 'note_updated', 'notes_server_answers', 'answers_by_time'];
+  const missing = ['comments_of_note', 'note_changed', 'notes_server_answers', 'answers_by_time'];
   const faults = missing.map((name) => `the schema has no ${name}`);
   assert.deepEqual((await checkFile(path)).sort(), faults.sort());
 });

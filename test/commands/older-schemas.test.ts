@@ -1,12 +1,24 @@
 // The commands work on databases and backups of each version of the schema, and on the exports of
 // each version.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { migrate } from '../../src/storage/schema/migrations.ts';
+import { migrate, statementsOf } from '../../src/storage/schema/migrations.ts';
 import { STEPS } from '../../src/storage/schema/steps.ts';
 import { change, newFile, openDatabase, openEmpty } from '../support/databases.ts';
 import { exported, runInProcess } from '../support/in-process-command.ts';
+
+/** The digests of the first steps, by their statements in any order: databases have them. */
+const DIGESTS = ['E_Z4CxDey1SXByTvgA6nVRHTnZ49Klyz764pfQ2m8xo'];
+
+test('older schemas: the steps are those by which databases were made', () => {
+  const digests = STEPS.slice(0, DIGESTS.length).map((step) => {
+    const statements = statementsOf(step).map((each) => each.trim().replace(/;$/, ''));
+    return createHash('sha256').update(statements.sort().join('\n\n')).digest('base64url');
+  });
+  assert.deepEqual(digests, DIGESTS);
+});
 
 for (let version = 1; version <= STEPS.length; version += 1) {
   test(`older schemas: every command works on version ${version}`, async (t) => {

@@ -142,6 +142,21 @@ export function testRewrites(engine: Engine): void {
     for (const key of ['o', 'p', 'q']) assert.equal(await again(key, 'x'), 'changed');
   });
 
+  test('rewrites: of equal keys in one batch, the first is carried out', async (t) => {
+    const { heard, notes, rewrite } = await open(t, engine);
+    await notes.create([{ body: 'body' }]);
+    const once = { key: 'k', fingerprint: 'f' };
+    const before = heard.transactions.length;
+    const outcomes = await Promise.all([1, 2, 3].map(() => rewrite(1, null, ['line'], once)));
+    assert.deepEqual(
+      outcomes.map((each) => each?.state),
+      ['changed', 'repeated', 'repeated'],
+    );
+    assert.equal(JSON.parse((await notes.read(1))?.text ?? '').body, 'body\nline');
+    // None has failed.
+    assert.equal(heard.transactions.length, before + 1);
+  });
+
   test('rewrites: a condition is tested after the changes before it in a batch', async (t) => {
     const { notes, rewrite } = await open(t, engine);
     const tag = (await notes.create([{ body: 'body' }]))?.tag ?? '';

@@ -1,119 +1,52 @@
 // The doors of the features: on a copy of the project, removes the folder of one and the lines that
-// name it. What is left compiles, and passes the tests of the core.
+// name it. What is left compiles, passes the tests of the core, and has nothing of the feature.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openOther } from '../support/databases.ts';
 import { ProjectCopy } from '../support/project-copy.ts';
 import { sources } from '../support/sources.ts';
+import { FEATURES, FLAGS, lookAt, removeFeature } from './doors.ts';
 
-/** A text of a file that names a feature, and what takes its place. */
-type Edit = readonly [file: string, before: string | RegExp, after?: string];
-
-const APP = 'src/app.ts';
-const INDEXES = 'src/commands/indexes.ts';
-const MAIN = 'src/main.ts';
-const OPEN = 'src/open.ts';
-const DATABASES = 'src/cli/option-values.ts';
-const BUILD = 'src/build/build.ts';
-
-/** Returns the edits that remove a feature from app.ts: its import, and the line that calls it. */
-const without = (name: string, folder = name): readonly Edit[] => [
-  [APP, `import { ${name} } from './${folder}/feature.ts';\n`],
-  [APP, new RegExp(`.*\\b${name}\\(.*\\n`)],
+/** The folders with tests of the core, and its tests in other folders. */
+const CORE_FOLDERS = ['contract', 'http', 'records', 'resources', 'storage'];
+const SERVICE_TESTS = [
+  ...['raw/malformed', 'raw/mutations'],
+  ...['records', 'comments', 'conditions', 'patch', 'ids'].map((name) => `records/${name}`),
 ];
 
-const WITHOUT_EDITS: readonly Edit[] = [
-  [APP, "import { edits } from './edits/feature.ts';\n"],
-  [APP, '  const edited = edits(core);\n'],
-  [APP, '    edited,\n'],
-  [APP, 'handlersOf(...args), edited)', 'handlersOf(...args))'],
-];
-
-/** What takes the place of the queries and links of lists. */
-const WITHOUT_LINKS = `
-type ListQuery = Readonly<Record<'limit' | 'offset', number>> &
-  Readonly<{ after?: number; before?: number; fields?: readonly string[] }>;
-type QueriedParts = object;
-const checkListQuery = (..._: unknown[]) => {};
-const linkHeader = (url: string, ..._: unknown[]) => ['link', url];
-`;
-
-/**
- * The features by folder, and the edits that remove each. Without guards/ nothing would be safe: it
- * cannot be removed, and options, commands and processes know its keys.
- */
-const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
-  assistants: without('assistants'),
-  changes: without('changes'),
-  concurrency: without('demonstrations', 'concurrency'),
-  docs: [
-    ...without('docs'),
-    [BUILD, "import { buildDocs } from '../docs/build.ts';\n"],
-    [BUILD, /.* buildDocs\(.*\n/],
-  ],
-  edits: WITHOUT_EDITS,
-  'file-guard': [
-    [OPEN, "import { fileGuard } from './file-guard/feature.ts';\n"],
-    [OPEN, ' = fileGuard;', ' = undefined;'],
-  ],
-  export: without('exported', 'export'),
-  health: without('health'),
-  // The triggers go on keeping texts.
-  history: [
-    [APP, "import { history, keepFor } from './history/feature.ts';\n"],
-    [APP, /.* keepFor\(.*\n/],
-    [APP, /.* history\(core, .*\n/],
-  ],
-  lists: [
-    ['src/history/kept-pages.ts', /import .* from '..\/lists\/query.ts';\n/, WITHOUT_LINKS],
-    [APP, "import { createSlowReads, lists } from './lists/feature.ts';\n"],
-    [APP, '  const slow = createSlowReads(core);\n'],
-    [APP, 'handlersOf(...args), slow)', 'handlersOf(...args))'],
-    [APP, /.*\blists\(.*\n/],
-  ],
-  // The rest of the folder writes the log of the process itself: its start, its faults, its stop.
-  'log/feature.ts': without('requestLog', 'log'),
-  memory: without('memory'),
-  metrics: [
-    ...without('metrics'),
-    [MAIN, "  const { combinedMetrics } = await import('./metrics/feature.ts');\n"],
-    [MAIN, ', combinedMetrics)', ')'],
-  ],
-  // A process of its own has other signals, which only main.ts handles.
-  processes: [
-    [MAIN, "import cluster from 'node:cluster';\n"],
-    [MAIN, /.* const isMember = .*\n/],
-    [MAIN, 'isMember ? serveAsMember(options) : '],
-    [MAIN, 'options.processes > 1 ? await importSupervisor() : '],
-    [MAIN, /async function importSupervisor[\s\S]*(?=function createLog)/],
-  ],
-  names: without('names'),
-  // An append can have a key, too.
-  'retries and edits': [...WITHOUT_EDITS, ...without('retries')],
-  rqlite: [
-    [DATABASES, "import { clusterAt } from '../rqlite/feature.ts';\n"],
-    [DATABASES, /.* clusterAt\(text\);\n.*\n/],
-  ],
-  search: [
-    ...without('search'),
-    [INDEXES, "import { WORD_INDEXES } from '../search/word-indexes.ts';\n"],
-    [INDEXES, '...WORD_INDEXES'],
-  ],
-  tags: without('tags'),
-  text: without('texts', 'text'),
-  times: without('times'),
+/** The features without which a test cannot pass. */
+const LEFT_OUT: Readonly<Record<string, RegExp>> = {
+  // The guard of a file knows its revision.
+  'storage/sqlite': /file-guard/,
+  // It counts lines of the log.
+  'service/raw/malformed': /log/,
+  // It compares the build, which the copy has not made.
+  'contract/compile': /./,
 };
 
-/** The tests of the core that need no lists: HTTP, the contract at run time, and some writes. */
-const TESTS_WITHOUT_LISTS = [
-  ...['http/router', 'http/message', 'contract/record', 'service/records/changes'],
-  ...['base-url', 'request-ids'].map((name) => `service/http/${name}`),
-];
+/** Those that look at no lists. */
+const SERVICE_TESTS_WITHOUT_LISTS = ['http/base-url', 'http/request-ids', 'records/changes'];
 
-/** The tests of the core, with those of single records, which look at lists, too. */
-const CORE_TESTS = [
-  ...['http/router', 'http/message', 'contract/record'],
-  ...['records', 'comments', 'conditions', 'patch', 'ids'].map((name) => `service/records/${name}`),
-];
+/** Returns what a feature has in the schema and in the metrics, by the texts of its modules. */
+function namesOf(part: string) {
+  const isInside = (path: string) =>
+    part.split(' and ').some((folder) => path.startsWith(`${folder.split('/')[0]}/`));
+  const texts = sources.filter(({ path }) => isInside(path)).map(({ lines }) => lines.join('\n'));
+  const find = (pattern: RegExp) =>
+    texts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => String(name)));
+  return {
+    tables: find(/^CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)/gm),
+    metrics: find(/\b(notes_\w+): \(/g),
+  };
+}
+
+/** Returns the tests of the core that need nothing of a feature which the copy lacks. */
+function coreTests(copy: ProjectCopy, part: string): string[] {
+  const folders = CORE_FOLDERS.flatMap((folder) => copy.testsIn(folder));
+  const service = part === 'lists' ? SERVICE_TESTS_WITHOUT_LISTS : SERVICE_TESTS;
+  const all = [...folders, ...service.map((name) => `service/${name}`)];
+  return all.filter((name) => !LEFT_OUT[name]?.test(part) && copy.hasModulesOf(name));
+}
 
 test('doors: each folder with a door is removed, but guards/ and the core', () => {
   const parts = Object.keys(FEATURES).flatMap((part) => part.split(' and '));
@@ -122,17 +55,26 @@ test('doors: each folder with a door is removed, but guards/ and the core', () =
   assert.deepEqual([...removed, 'guards', 'records'].sort(), rooms.sort());
 });
 
-for (const [part, edits] of Object.entries(FEATURES)) {
-  test(`doors: the core works without ${part}`, { timeout: 300_000 }, async (t) => {
+for (const part of Object.keys(FEATURES)) {
+  test(`doors: without ${part}, the core works, and nothing is left of it`, {
+    timeout: 300_000,
+  }, async (t) => {
     const copy = new ProjectCopy(t);
-    for (const folder of part.split(' and ')) copy.remove(`src/${folder}`);
-    for (const [file, before, after = ''] of edits) copy.replace(file, before, after);
-    await copy.run('node_modules/.bin/tsc');
-    copy.takeBuilt('src/contract/generated.js');
-    if (part !== 'assistants') copy.takeBuilt('src/assistants/generated.js');
-    if (part !== 'docs')
-      copy.takeBuilt('src/docs/assets', 'src/docs/guides', 'src/docs/drawings.html');
-    const tests = part === 'lists' ? TESTS_WITHOUT_LISTS : CORE_TESTS;
-    assert.deepEqual(await copy.failuresOf(tests), []);
+    await removeFeature(copy, part);
+    assert.deepEqual(await copy.failuresOf(coreTests(copy, part)), []);
+    const { lost, metrics, help } = await lookAt(copy);
+    const { tables, metrics: series } = namesOf(part);
+    const database = await openOther(t, copy.path('left.db'));
+    const schema = await database.run({ sql: 'SELECT name, sql FROM sqlite_schema' });
+    const isIn = (text: string) => (name: string) => new RegExp(`\\b${name}\\b`).test(text);
+    assert.deepEqual(
+      {
+        lost,
+        tables: tables.filter(isIn(JSON.stringify(schema))),
+        metrics: series.filter(isIn(metrics)),
+        options: [FLAGS[part]].filter((flag) => flag && help.includes(flag)),
+      },
+      { lost: [], tables: [], metrics: [], options: [] },
+    );
   });
 }

@@ -187,7 +187,7 @@ export const stats = ({ database: { read } }: Core): Feature => ({
   })],
 });\n`,
   );
-  copy.insert('src/app.ts', '    stats(core),\n', '    history(core, slow),\n');
+  copy.insert('src/app.ts', '    stats(core),\n', '    tags(core),\n');
   const imported = `import { stats } from './stats/feature.ts';\n`;
   copy.insert('src/app.ts', imported, `import { QueueFull } from`);
   copy.insert('README.md', '| `stats/` | how many notes there are |\n', '| `docs/`');

@@ -56,6 +56,34 @@ export function testCreations(engine: Engine): void {
     assert.equal(bodies, '2c0,2d1,1f0,1g1,1h2');
   });
 
+  test('creations: one without its owner takes no id from others', async (t) => {
+    const { notes, comments } = await openTables(t, engine);
+    await notes.create([['a', 'b']]);
+    const created = await Promise.all([2, 1, 2, 1].map((owner) => comments.create([['c']], owner)));
+    assert.deepEqual(
+      created.map((each) => each?.id),
+      [undefined, 1, undefined, 2],
+    );
+  });
+
+  test('keys: a repetition gets the first answer, though a tag of it is gone', async (t) => {
+    const { notes, tags } = await openTables(t, engine);
+    await tags.create([['t']]);
+    const create = () =>
+      notes.createWith([['a', 'b']], { tags: [[0, 1]], once: { key: 'k', fingerprint: 'f' } });
+    const first = await create();
+    await tags.remove(1);
+    assert.deepEqual(await create(), { ...first, isReplay: true });
+  });
+
+  test('creations: many tags fill a batch', async (t) => {
+    const { notes, heard } = await openTables(t, engine);
+    const tags = Array.from({ length: 5_000 }, (_, index) => [0, `t${index}`] as const);
+    const before = heard.transactions.length;
+    await Promise.all([1, 2, 3].map(() => notes.createWith([['a', 'b']], { tags })));
+    assert.equal(heard.transactions.length - before, 3);
+  });
+
   test('keys: nothing is recorded if the owner is missing', async (t) => {
     const { notes, comments, database } = await openTables(t, engine);
     await notes.create([['a', 'b']]);

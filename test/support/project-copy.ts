@@ -1,7 +1,16 @@
 // A copy of the project, in which a test changes files.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -62,6 +71,33 @@ export class ProjectCopy {
         recursive: true,
         filter: (path) => !/\.(?:map|d\.ts)$/.test(path),
       });
+  }
+
+  /** Returns the names of the tests in a folder of test/. */
+  testsIn(folder: string): string[] {
+    const names = readdirSync(join(ROOT, 'dist/test', folder)).sort();
+    return names.flatMap((name) => {
+      const [, test] = /^(.*)\.test\.js$/.exec(name) ?? [];
+      return test ? [`${folder}/${test}`] : [];
+    });
+  }
+
+  /** Whether the copy has all modules that a test of this project imports. */
+  hasModulesOf(test: string): boolean {
+    const found = new Set<string>();
+    const waiting = [join(ROOT, `dist/test/${test}.test.js`)];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      if (found.has(next)) continue;
+      found.add(next);
+      const [, own] = next.split(join(ROOT, 'dist/src/'));
+      if (own !== undefined) {
+        if (!existsSync(this.path(join('dist/src', own)))) return false;
+        continue;
+      }
+      for (const [, path = ''] of readFileSync(next, 'utf8').matchAll(/\bfrom '(\.[^']*)'/g))
+        waiting.push(join(dirname(next), path));
+    }
+    return true;
   }
 
   /** Runs a program in the copy; rejects if it fails. Within a test, Node would run no others. */

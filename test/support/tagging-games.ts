@@ -99,6 +99,7 @@ class Model {
   readonly changed = new Set<number>();
   readonly #answers = new Map<number, { id: number; content: string }>();
   readonly #names = new Map<string, number>();
+  readonly #titles = new Map<number, string>();
   #lastNote = 0;
   #lastTag = 0;
   #lastComment = 0;
@@ -156,16 +157,16 @@ class Model {
         if (missing.length > 0) return missing;
         const last = this.#lastTag;
         this.notes.set(write.note, new Set(this.#idsOf(write.given)));
-        if (write.title !== null) this.changed.add(write.note);
+        if (write.title !== null) this.#setTitle(write.note, write.title);
         return { id: write.note, ...this.#newSince(last) };
       }
       case 'createNote':
         this.#lastNote += 1;
         this.notes.set(this.#lastNote, new Set());
-        this.changed.add(this.#lastNote);
+        this.#setTitle(this.#lastNote, 'a');
         return this.#lastNote;
       case 'replaceNote':
-        this.changed.add(write.note);
+        this.#setTitle(write.note, 'c');
         return this.notes.has(write.note);
       case 'removeNote':
         for (const [name, note] of this.#names) if (note === write.note) this.#names.delete(name);
@@ -185,6 +186,12 @@ class Model {
     const first = last + 1;
     if (this.#lastTag === last) return {};
     return { createdIds: { tag_id: this.#lastTag === first ? first : [first, this.#lastTag] } };
+  }
+
+  /** Only another title is a change. */
+  #setTitle(note: number, title: string): void {
+    if (this.#titles.get(note) !== title) this.changed.add(note);
+    this.#titles.set(note, title);
   }
 
   /** Returns the outcome for a key that was used before. */
@@ -215,10 +222,10 @@ class Model {
     if (name !== null) this.#names.set(name, this.#lastNote + 1);
     const first = this.#lastNote + 1;
     const last = this.#lastTag;
-    for (const set of sets) {
+    for (const [index, set] of sets.entries()) {
       this.#lastNote += 1;
       this.notes.set(this.#lastNote, new Set(this.#idsOf(set)));
-      this.changed.add(this.#lastNote);
+      this.#setTitle(this.#lastNote, `${index}`);
     }
     if (key !== null) this.#answers.set(key, { id: first, content });
     return { id: first, isReplay: false, ...this.#newSince(last) };
@@ -288,7 +295,7 @@ async function perform(
     case 'createNote':
       return (await notes.create([['a', 'b']]))?.id;
     case 'replaceNote':
-      return (await notes.change(write.note, ['c', 'd'])) !== undefined;
+      return (await notes.change(write.note, ['c', 'b'])) !== undefined;
     case 'removeNote':
       return notes.remove(write.note);
     case 'createTag':

@@ -44,11 +44,13 @@ const TABLES = [
   partOf(SCHEMA, 'tags', 'comments')
     .replaceAll('tag', 'task')
     .replace('  name TEXT', '  done INTEGER NOT NULL, value TEXT NOT NULL, title TEXT')
-    .replace('(name)', '(title)'),
+    .replace('(name)', '(title)')
+    .replaceAll(/(new|old)\.name/g, '$1.title, $1.done, $1.value'),
   partOf(SCHEMA, 'comments', 'note_tags')
     .replaceAll('comment', 'step')
     .replaceAll('note', 'task')
-    .replace('body TEXT', 'done INTEGER NOT NULL, key INTEGER'),
+    .replace('body TEXT', 'done INTEGER NOT NULL, key INTEGER')
+    .replaceAll(/(new|old)\.body/g, '$1.done, $1.key'),
 ];
 
 /** Opens a database that has the tables of {@link TASK_RESOURCES} too. */

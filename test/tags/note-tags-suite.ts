@@ -100,6 +100,25 @@ export function testNoteTags(engine: Engine, games = 2): void {
     );
   });
 
+  test('tags on notes: an id that another request of the batch gives to a new tag', async (t) => {
+    const heard = overhear(await engine.open(t));
+    const { notes } = taggingTablesOf(heard.database);
+    const create = (...sets: readonly (readonly (number | string)[])[]) =>
+      notes.createWith(
+        sets.map(() => ['a', 'b']),
+        { tags: sets.flatMap((set, row) => set.map((tag) => [row, tag] as const)) },
+      );
+    const created = await Promise.all([
+      ...[create(['new']), create(['x'], [1]), create([1])],
+      ...[create(['y']), create([3]), create([9])],
+    ]);
+    assert.deepEqual(
+      created.map((each) => each?.refusal?.slug ?? each?.createdIds?.tag_id),
+      [1, 2, undefined, 3, undefined, 'validation-failed'],
+    );
+    assert.equal(heard.transactions.length, 1, 'none has failed');
+  });
+
   test('tags on notes: statements find their rows through keys', async (t) => {
     if (!engine.explainsWrites) return;
     const heard = overhear(await engine.open(t));

@@ -37,7 +37,7 @@ export async function storedSchema(read: Database['read'], known = SCHEMA_VERSIO
   });
   const names = new Set(found.map(({ name }) => String(name)));
   if (names.size === 0) return { version: 0, isUnfinished: false };
-  if (!names.has('notes_server_schema') || names.has(OLD_TABLE)) {
+  if (!names.has('notes_server_schema') || OLD.some((each) => names.has(each))) {
     const isOurs = [...names].some((name) => name.startsWith('notes_server_'));
     const advice = 'export it with that version, and import the export here';
     throw new DatabaseUnusable(
@@ -55,8 +55,8 @@ export async function storedSchema(read: Database['read'], known = SCHEMA_VERSIO
   return { version, isUnfinished: names.has(IMPORT_MARK) };
 }
 
-/** A table of development versions. */
-const OLD_TABLE = 'deleted_comments';
+/** What only databases of development versions have. */
+const OLD = ['deleted_comments', 'note_updated'];
 
 function transactionOf(step: string, version: number): Statement[] {
   const insert = `INSERT INTO notes_server_schema (version) VALUES (${version})`;

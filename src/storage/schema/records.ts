@@ -96,8 +96,11 @@ CREATE TRIGGER note_created AFTER INSERT ON notes BEGIN
   UPDATE notes SET number = (SELECT max(number) FROM changes) WHERE id = new.id AND new.number = 0;
 END;
 
-CREATE TRIGGER note_updated AFTER UPDATE ON notes BEGIN
-  -- Logs a change. If a program has given it no new number, the log assigns one.
+CREATE TRIGGER note_changed AFTER UPDATE ON notes
+    WHEN (new.number, new.title, new.body, new.created_at, new.updated_at)
+      IS NOT (old.number, old.title, old.body, old.created_at, old.updated_at) BEGIN
+  -- Logs a change, but not what leaves a note as it is. If a program has given it no new number,
+  -- the log assigns one.
   INSERT OR REPLACE INTO changes (number, type, id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
             iif(old.number = 0, 'note.created', 'note.updated'), new.id, new.updated_at);
@@ -105,7 +108,9 @@ CREATE TRIGGER note_updated AFTER UPDATE ON notes BEGIN
     WHERE id = new.id AND new.number = old.number;
 END;
 
-CREATE TRIGGER note_renumbered AFTER UPDATE ON notes BEGIN
+CREATE TRIGGER note_renumbered AFTER UPDATE ON notes
+    WHEN (new.number, new.created_at, new.updated_at)
+      IS NOT (old.number, old.created_at, old.updated_at) BEGIN
   -- Counts a note by its new number, and widens the bounds of its times.
   UPDATE note_blocks SET
     created_from = min(created_from, new.created_at), created_to = max(created_to, new.created_at),
@@ -159,7 +164,10 @@ CREATE TRIGGER tag_created AFTER INSERT ON tags BEGIN
   UPDATE tags SET number = (SELECT max(number) FROM changes) WHERE id = new.id AND new.number = 0;
 END;
 
-CREATE TRIGGER tag_updated AFTER UPDATE ON tags BEGIN -- As note_updated.
+CREATE TRIGGER tag_changed AFTER UPDATE ON tags
+    WHEN (new.number, new.name, new.created_at, new.updated_at)
+      IS NOT (old.number, old.name, old.created_at, old.updated_at) BEGIN
+  -- As note_changed.
   INSERT OR REPLACE INTO changes (number, type, id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
             iif(old.number = 0, 'tag.created', 'tag.updated'), new.id, new.updated_at);
@@ -206,7 +214,10 @@ CREATE TRIGGER comment_created AFTER INSERT ON comments BEGIN -- As note_created
     WHERE id = new.id AND new.number = 0;
 END;
 
-CREATE TRIGGER comment_updated AFTER UPDATE ON comments BEGIN -- As note_updated.
+CREATE TRIGGER comment_changed AFTER UPDATE ON comments
+    WHEN (new.number, new.note_id, new.body, new.created_at, new.updated_at)
+      IS NOT (old.number, old.note_id, old.body, old.created_at, old.updated_at) BEGIN
+  -- As note_changed.
   INSERT OR REPLACE INTO changes (number, type, id, other_id, at)
     VALUES (iif(new.number = old.number, NULL, new.number),
             iif(old.number = 0, 'comment.created', 'comment.updated'), new.id, new.note_id,

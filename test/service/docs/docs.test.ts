@@ -94,6 +94,19 @@ test('docs: the description is the contract, without what only the build needs',
   assert.deepEqual((await service.request('GET', '/openapi.json')).json, JSON.parse(shown));
 });
 
+test('docs: the description has no operations that the service does not serve', async (t) => {
+  const [all, some] = await Promise.all(
+    [{}, { noMcp: true, noMetrics: true }].map(async (options) => {
+      const service = await startService(t, options);
+      return Object.keys((await service.request('GET', '/openapi.json')).json.paths);
+    }),
+  );
+  assert.deepEqual(
+    all?.filter((path) => !some?.includes(path)),
+    ['/metrics', '/mcp'],
+  );
+});
+
 test('docs: the description has the addresses of the service', async (t) => {
   const settings: readonly { baseUrl?: string; problemBase?: string }[] = [
     {},

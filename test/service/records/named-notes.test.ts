@@ -72,15 +72,18 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
 
     test('names: conditions decide between creating and replacing', async (t) => {
       const { request } = await start(t);
-      const put = (headers: Record<string, string>) => request('PUT', AT, { json: NOTE, headers });
+      const put = (headers: Record<string, string>, body = 'other') =>
+        request('PUT', AT, { json: { ...NOTE, body }, headers });
       assert.equal((await put({ 'if-match': '*' })).status, 412);
       assert.equal((await put({ 'if-match': '"00000000-1"' })).status, 412);
       const made = await put({ 'if-none-match': '*' });
       assert.equal(made.status, 201);
       const refused = await put({ 'if-none-match': '*' });
       assert.deepEqual([refused.status, refused.headers.etag], [412, made.headers.etag]);
-      assert.equal((await put({ 'if-match': String(made.headers.etag) })).status, 200);
-      assert.equal((await put({ 'if-match': String(made.headers.etag) })).status, 412);
+      const match = { 'if-match': String(made.headers.etag) };
+      assert.equal((await put(match)).headers.etag, made.headers.etag);
+      assert.equal((await put(match, 'new')).status, 200);
+      assert.equal((await put(match, 'late')).status, 412);
       const headers = { 'if-none-match': '*' };
       const known = await request('GET', AT, { headers });
       assert.deepEqual([known.status, known.headers['content-location']], [304, '/notes/1']);

@@ -112,7 +112,7 @@ test('times: PUT and PATCH ignore them', async (t) => {
   await request('POST', '/notes', { json: { ...NOTE, created_at: A } });
   for (const method of ['PUT', 'PATCH'])
     for (const time of [B, 'x', 1]) {
-      const json = { ...NOTE, created_at: time, updated_at: time };
+      const json = { ...NOTE, body: `${method} ${time}`, created_at: time, updated_at: time };
       assert.equal((await request(method, '/notes/1', { json })).status, 200);
     }
   const [[created, updated] = []] = await timesAt(service, '/notes');
