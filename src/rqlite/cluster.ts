@@ -133,7 +133,12 @@ export class Cluster {
     this.#stopsAtMs = performance.now() + CLUSTER_LIMITS.stopMs;
   }
 
+  get isStopping(): boolean {
+    return Number.isFinite(this.#stopsAtMs);
+  }
+
   [Symbol.dispose](): void {
+    this.stopSoon();
     this.#agent.destroy();
   }
 
@@ -182,7 +187,7 @@ export class Cluster {
     return new Promise((resolve, reject) => {
       const method = body === '' ? 'GET' : 'POST';
       const { nodeMs, stopMs } = CLUSTER_LIMITS;
-      const timeout = Number.isFinite(this.#stopsAtMs) ? stopMs : nodeMs;
+      const timeout = this.isStopping ? stopMs : nodeMs;
       const options = { method, agent: this.#agent, headers: this.#headers, timeout };
       const request = this.#request(url, options)
         .on('error', reject)

@@ -230,6 +230,37 @@ test('rqlite: uncertain without an answer; waiting writes are not done', async (
   await assert.rejects(second, isNotDone);
 });
 
+/** What is answered or done first; from then on, nothing comes late. */
+const LOOKS: Readonly<Record<string, (database: Database) => Promise<unknown>>> = {
+  'a read': (database) => database.read({ sql: 'SELECT 1' }),
+  'another write': (database) => database.transact([]),
+  'a health check': (database) => database.ping(),
+  'a moment without requests': async () => {},
+};
+for (const [what, look] of Object.entries(LOOKS))
+  test(`rqlite: an uncertain write is not carried out after ${what}`, async (t) => {
+    const { standIn, database, notes } = await openTables(t, 2);
+    const other = await open(t, standIn);
+    const batches = async () => {
+      const [row] = await other.read({ sql: 'SELECT count(*) AS count FROM notes_server_batches' });
+      return Number(row?.count);
+    };
+    const before = await batches();
+    limitCluster(t, { nodeMs: 50, slowMs: 50, clusterMs: 200 });
+    standIn.faults.push({ fault: 'held', of: 'execute' });
+    const uncertain = notes.create(['late', 'b']);
+    await until(() => standIn.faults.length === 0);
+    standIn.elect(undefined);
+    await assert.rejects(uncertain, DatabaseUncertain);
+    limitCluster(t, { nodeMs: 1_000, slowMs: 4_000, clusterMs: 10_000 });
+    standIn.elect(1);
+    await look(database);
+    await until(async () => (await batches()) > before);
+    await standIn.release();
+    assert.deepEqual(await titles(notes), []);
+    assert.equal(await notes.create(['a', 'b']), 1);
+  });
+
 test('rqlite: several services start on an empty cluster', async (t) => {
   const standIn = await startStandIn(t, 2);
   const databases = await Promise.all([open(t, standIn), open(t, standIn), open(t, standIn)]);

@@ -33,6 +33,8 @@ export type Fault =
   | 'broken JSON'
   /** Neither carried out nor answered. */
   | 'hangs'
+  /** Not answered, and carried out when the test releases it. */
+  | 'held'
   /** A query is answered as if nothing had been written; a copy lacks the last change. */
   | 'stale'
   /** Carried out, and answered without results. */
@@ -62,6 +64,8 @@ export interface StandIn {
   delayReads(node: number): void;
   /** Changes the data of one node. */
   change(node: number, sql: string): Promise<unknown>;
+  /** Carries out the requests that were held; resolves when this is done. */
+  release(): Promise<unknown>;
   /** Stops the node with that number from answering, even a ping. */
   silence(node: number): void;
 }
@@ -91,6 +95,7 @@ export async function startStandIn(
   const full = new Set<number>();
   const slow = new Set<number>();
   const silent = new Set<number>();
+  const held: (() => Promise<unknown>)[] = [];
   const origins: string[] = [];
   const standIn: StandIn = {
     nodes: origins,
@@ -108,6 +113,7 @@ export async function startStandIn(
     fillDisk: (node) => void full.add(node),
     change: async (node, sql) => engines[node]?.execute([[sql]]),
     silence: (node) => void silent.add(node),
+    release: () => Promise.all(held.splice(0).map((carryOutLate) => carryOutLate())),
   };
 
   /** Resolves when a node is pinged next. */
@@ -156,6 +162,7 @@ export async function startStandIn(
     const steps: Step[] = JSON.parse(body);
     standIn.parameters.push(...steps.flatMap(([, ...parameters]) => parameters));
     if (kind === 'query') standIn.levels.push(searchParams.get('level') ?? '');
+    if (fault === 'held') return void held.push(() => carryOut(node, kind, pathname, steps));
     const { results, error, ...parts } = await carryOut(node, kind, pathname, steps);
     if (error !== undefined) failed(error);
     else if (fault === 'lost answer') message.socket.destroy();
