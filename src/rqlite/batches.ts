@@ -104,11 +104,14 @@ export class Batches {
     const step: Step = [SELECT_STANDING, id, ...this.last];
     const { comparisonMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
     const deadline = performance.now() + comparisonMs;
-    let standings: Standings = [];
-    const ask = async (node: string, place: number) =>
-      standings[place] ?? standingIn(await this.#cluster.ask(node, step).catch(() => []));
+    const standings: (Standing | undefined)[] = nodes.map(() => undefined);
+    const ask = async (node: string, place: number) => {
+      standings[place] ??= standingIn(await this.#cluster.ask(node, step).catch(() => []));
+    };
+    // What a silent node answers is used in a later round.
+    const mayWait = (_: unknown, place: number) => !this.#cluster.isSilent(nodes[place] ?? '');
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-      standings = await Promise.all(nodes.map(ask));
+      await Promise.all(nodes.map(ask).filter(mayWait));
       if (isEnough(standings) || performance.now() + pauseMs > deadline) return standings;
       // Other nodes carry out a batch a moment later.
       await delay(pauseMs);

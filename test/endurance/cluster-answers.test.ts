@@ -141,7 +141,7 @@ test('cluster: an uncertain write does not come after somebody has looked', { sk
             return once(node, 'data');
           });
       });
-    node.pipe(client);
+    node.on('data', (part) => client.destroyed || client.write(part));
     t.after(() => node.destroy());
   });
   await once(relay.listen(0, '127.0.0.1'), 'listening');

@@ -175,6 +175,33 @@ test('rqlite: a silent leader is replaced by another', async (t) => {
   assert.deepEqual(await titles(notes), ['a', 'c']);
 });
 
+test('rqlite: a node that was given up is left out while others redirect to it', async (t) => {
+  limitCluster(t, { nodeMs: 50, silentMs: 3_600_000 });
+  const { notes, standIn } = await openTables(t, 3);
+  await notes.create(['a', 'b']);
+  standIn.silence(0);
+  const { execute } = standIn.requests;
+  const waiting = notes.create(['c', 'd']);
+  // It is pinged instead, and the nodes that redirect to it are asked in turn.
+  await until(() => standIn.requests.execute >= execute + 4);
+  assert.equal(standIn.ignored.filter((path) => path.startsWith('/db/')).length, 1);
+  standIn.elect(2);
+  assert.equal(await waiting, 2);
+});
+
+for (const [what, bytesPerMs, times] of [
+  ['is awaited', 1, 1],
+  ['is not awaited for ever', Number.POSITIVE_INFINITY, 2],
+] as const)
+  test(`rqlite: a node that is slow to receive a large batch ${what}`, async (t) => {
+    const { notes, standIn } = await openTables(t);
+    limitCluster(t, { nodeMs: 200, slowMs: 50, bytesPerMs });
+    const { execute } = standIn.requests;
+    standIn.faults.push({ fault: 'slow', of: 'execute' });
+    assert.equal(await notes.create(['a', 'b'.repeat(50_000)]), 1);
+    assert.equal(standIn.requests.execute, execute + times);
+  });
+
 test('rqlite: batches are forgotten after 20,000 later ones', async (t) => {
   const { database } = await openTables(t);
   const addBatch = async () => {
