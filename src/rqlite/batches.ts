@@ -78,7 +78,8 @@ export class Batches {
       INSERT INTO notes_server_batches (id, chain, rows) VALUES (?1, ${NEXT_CHAIN}, ${rows})`;
     const remove = `
       DELETE FROM notes_server_batches
-      WHERE number > 0 AND number <= (SELECT max(number) FROM notes_server_batches) - ${KEPT_BATCHES}`;
+      WHERE number > 0
+        AND number <= (SELECT max(number) FROM notes_server_batches) - ${KEPT_BATCHES}`;
     return [[insert, id, randomInt(CHAIN.modulus), ...this.last], [remove]];
   }
 

@@ -223,7 +223,8 @@ test('operation: the limits are those of the code', () => {
   const prose = proseOf(guide('operation'));
   for (const phrase of [
     `request line and headers: ${headerBytes / KiB} KiB, ${headerCount} headers`,
-    `headers within ${headersTimeoutMs / s} s, the whole request within ${requestTimeoutMs / s} s, ` +
+    `headers within ${headersTimeoutMs / s} s, ` +
+      `the whole request within ${requestTimeoutMs / s} s, ` +
       `or ${slowRequestMs / s} s if it keeps arriving at ${bytesPerMs} KB/s`,
     `${connections.toLocaleString('en')} open connections`,
     `an idle connection: ${keepAliveTimeoutMs / s} s (\`--idle-timeout\`)`,
