@@ -167,15 +167,18 @@ export class Cluster {
     body: string,
     read: (message: IncomingMessage, node: string) => Promise<T>,
   ): Promise<T> {
-    const { clusterMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
+    const { slowMs, bytesPerMs, clusterMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
     const deadline = performance.now() + clusterMs;
     let failures = 0;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       let cause: unknown;
       let node = this.#leader ?? this.#nextNode();
       try {
-        const asked = node;
-        const probe = (request: ClientRequest) => void this.#probe(request, asked, body.length);
+        // A node that takes part in an election may hold a request while another one is elected.
+        const isLikely = this.#leader === node || this.nodes.length === 1;
+        const patienceMs = (isLikely ? slowMs : 1) + body.length / bytesPerMs;
+        const pinged = node;
+        const probe = (request: ClientRequest) => void this.#probe(request, pinged, patienceMs);
         const message = await this.#open(node + path, body, probe);
         this.#isFound ||= VERSION_HEADER in message.headers;
         if (message.statusCode !== 301) return await read(await accepted(message, path), node);
@@ -227,12 +230,11 @@ export class Cluster {
   }
 
   /** Ends a silent request: at once, unless its node answers a ping, and so is only slow. */
-  async #probe(request: ClientRequest, node: string, sentBytes: number): Promise<void> {
+  async #probe(request: ClientRequest, node: string, patienceMs: number): Promise<void> {
     const pong = await this.#open(node + PING, '').catch(() => undefined);
-    const { slowMs, bytesPerMs } = CLUSTER_LIMITS;
     // If it has its answer by now, the socket serves another request.
     if (pong?.resume() && !request.destroyed)
-      request.socket?.setTimeout(slowMs + sentBytes / bytesPerMs, () => giveUp(request));
+      request.socket?.setTimeout(patienceMs, () => giveUp(request));
     else giveUp(request);
   }
 }
