@@ -205,8 +205,9 @@ function withCore(core: Core, early: readonly EarlyFeature[]): readonly Feature[
 const OVERLOADED = unavailable('Too many requests are waiting.', { heldBack: true });
 
 const UNCERTAIN =
-  'The database did not confirm this write; it may still be carried out. ' +
-  'Repeat it with the same idempotency-key or if-match, or see the guide to clusters.';
+  'The database did not confirm this write; it may have been carried out. ' +
+  'Repeat it with the same idempotency-key or if-match, or look whether it was, and only then ' +
+  'repeat it; see the guide to clusters.';
 
 /** Translates errors of the storage and of features; returns undefined for any other error. */
 function problemOf(error: unknown, features: readonly Feature[]): Problem | undefined {

@@ -58,6 +58,8 @@ export class Connections {
   /** The bytes of the requests that wait for the previous response, by connection. */
   readonly #waiting = new Map<Duplex, number>();
   #waitingBytes = 0;
+  /** When each request must be complete, if no byte of its connection gave it more time. */
+  readonly #dueMs = new WeakMap<Arrival, number>();
   accepted = 0;
 
   get size(): number {
@@ -116,6 +118,22 @@ export class Connections {
   limitStalls(stalledMs: number): void {
     for (const { socket, latest } of this.#open.values())
       if (latest && socket instanceof Socket && !socket.timeout) socket.setTimeout(stalledMs);
+  }
+
+  /** Calls `refuse`, once each, for those whose request arrives too slowly after its headers. */
+  limitArrivals(
+    { requestTimeoutMs, bytesPerMs }: Pick<typeof HTTP_LIMITS, 'requestTimeoutMs' | 'bytesPerMs'>,
+    refuse: (socket: Socket) => void,
+  ): void {
+    const nowMs = performance.now();
+    for (const { socket, latest } of this.#open.values()) {
+      if (!latest || latest.message.complete || !(socket instanceof Socket)) continue;
+      const dueMs =
+        this.#dueMs.get(latest) ?? nowMs + requestTimeoutMs - socket.bytesRead / bytesPerMs;
+      const isLate = nowMs > dueMs + socket.bytesRead / bytesPerMs;
+      this.#dueMs.set(latest, isLate ? Number.POSITIVE_INFINITY : dueMs);
+      if (isLate) refuse(socket);
+    }
   }
 
   /** Calls `next` when `previous` is closed (RFC 9112, section 9.3.2), if more can be sent then. */

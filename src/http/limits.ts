@@ -5,6 +5,9 @@ export const HTTP_LIMITS = {
   headerCount: 100,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
+  /** A request that arrives at this rate has more time, up to `slowRequestMs`. */
+  bytesPerMs: 4,
+  slowRequestMs: 300_000,
   keepAliveTimeoutMs: 5_000,
   /** Node closes a connection whose answer makes no progress for one or two such intervals. */
   stalledMs: 60_000,

@@ -44,7 +44,7 @@ export class HttpServer {
     this.#server = createServer({
       maxHeaderSize: limits.headerBytes,
       headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
+      requestTimeout: limits.slowRequestMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: limits.checkIntervalMs,
       // Node would refuse a missing host without problem details, and drop a second host or key;
@@ -55,8 +55,14 @@ export class HttpServer {
     // Otherwise Node sends nothing to a client that has closed only its sending side.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     // With `server.timeout`, Node would create a timer for each request.
-    const limitStalls = () => this.#connections.limitStalls(limits.stalledMs);
-    this.#stallCheck = setInterval(limitStalls, limits.checkIntervalMs).unref();
+    const refuseLate = (socket: Socket) =>
+      this.#answerFaulty(socket, problemOf({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }));
+    const check = () => {
+      this.#connections.limitStalls(limits.stalledMs);
+      // Node would count neither bytes nor time apart from the headers.
+      this.#connections.limitArrivals(limits, refuseLate);
+    };
+    this.#stallCheck = setInterval(check, limits.checkIntervalMs).unref();
     // Node would drop headers beyond a limit, perhaps a second host; message.ts counts them.
     this.#server.maxHeadersCount = 0;
     this.#server
@@ -190,7 +196,9 @@ export class HttpServer {
 }
 
 const HEADERS_TOO_LARGE = 'The request line and headers are too large.';
-const LATE = 'The request did not arrive in time.';
+const LATE =
+  'The request did not arrive in time: the headers within 10 s, all within 30 s, or within ' +
+  '5 minutes if it keeps arriving at 4 KB/s. Send less at once, or over a faster connection.';
 const HTTP_2 = 'This service speaks HTTP/1.1 and HTTP/1.0, but not HTTP/2.';
 
 /** Returns the problem for an error of Node's parser, whose `reason` is the message of llhttp. */

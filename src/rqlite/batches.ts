@@ -40,6 +40,11 @@ const NEXT_CHAIN = `(
              -1, (${CHAIN.factor} * coalesce(max(chain), 0) + ?2) % ${CHAIN.modulus})
   FROM (SELECT chain FROM notes_server_batches ORDER BY number DESC LIMIT 1))`;
 
+/** Enters the id ?1, on which its batch then fails, at a number below those of all batches. */
+const BAR = `
+  INSERT OR IGNORE INTO notes_server_batches (number, id, chain, rows)
+  SELECT min(0, min(number)) - 1, ?1, 0, '[]' FROM notes_server_batches`;
+
 /** A {@link Standing} at the batch ?1; a proven leader gave ?2 the number ?3. */
 const SELECT_STANDING = `
   SELECT chain, iif(chain < 0 OR ?3 > max(0, number - ${KEPT_BATCHES}) AND NOT EXISTS (
@@ -73,14 +78,19 @@ export class Batches {
       INSERT INTO notes_server_batches (id, chain, rows) VALUES (?1, ${NEXT_CHAIN}, ${rows})`;
     const remove = `
       DELETE FROM notes_server_batches
-      WHERE number <= (SELECT max(number) FROM notes_server_batches) - ${KEPT_BATCHES}`;
+      WHERE number > 0
+        AND number <= (SELECT max(number) FROM notes_server_batches) - ${KEPT_BATCHES}`;
     return [[insert, id, randomInt(CHAIN.modulus), ...this.last], [remove]];
   }
 
-  /** Sends an empty batch; resolves with the `error` of the leader, unless it is carried out. */
-  async sendEmpty() {
+  /**
+   * Sends an empty batch, after which no batch of `barred` can be carried out any more; resolves
+   * with the `error` of the leader, unless it is carried out.
+   */
+  async sendEmpty(barred: readonly string[] = []) {
     const id = randomUUID();
-    const reply = await this.#cluster.send(EXECUTE, this.begin(id));
+    const steps = [...this.begin(id), ...barred.map((each): Step => [BAR, each])];
+    const reply = await this.#cluster.send(EXECUTE, steps);
     const { error } = failureOf(reply);
     // It had been carried out when it was sent again.
     return { id, reply, error: error === DONE_ERROR ? undefined : error };
@@ -95,11 +105,14 @@ export class Batches {
     const step: Step = [SELECT_STANDING, id, ...this.last];
     const { comparisonMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
     const deadline = performance.now() + comparisonMs;
-    let standings: Standings = [];
-    const ask = async (node: string, place: number) =>
-      standings[place] ?? standingIn(await this.#cluster.ask(node, step).catch(() => []));
+    const standings: (Standing | undefined)[] = nodes.map(() => undefined);
+    const ask = async (node: string, place: number) => {
+      standings[place] ??= standingIn(await this.#cluster.ask(node, step).catch(() => []));
+    };
+    // What a silent node answers is used in a later round.
+    const mayWait = (_: unknown, place: number) => !this.#cluster.isSilent(nodes[place] ?? '');
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-      standings = await Promise.all(nodes.map(ask));
+      await Promise.all(nodes.map(ask).filter(mayWait));
       if (isEnough(standings) || performance.now() + pauseMs > deadline) return standings;
       // Other nodes carry out a batch a moment later.
       await delay(pauseMs);

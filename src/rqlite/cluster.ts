@@ -25,6 +25,10 @@ export const CLUSTER_LIMITS = {
   nodeMs: 1_000,
   /** The time for the next byte, if it has answered the ping. */
   slowMs: 4_000,
+  /** The least rate at which it may receive a batch meanwhile. */
+  bytesPerMs: 250,
+  /** For how long a node that was given up is left out, unless it answers a ping. */
+  silentMs: 5_000,
   /** The time to look for a node that answers. */
   clusterMs: 10_000,
   comparisonMs: 5_000,
@@ -70,8 +74,10 @@ const PING = '/readyz?noleader';
 /** Every answer of rqlite has it. */
 const VERSION_HEADER = 'x-rqlite-version';
 
+class NodeSilent extends Error {}
+
 const giveUp = (request: ClientRequest): void =>
-  void request.destroy(new Error('the node is silent'));
+  void request.destroy(new NodeSilent('the node is silent'));
 
 /** A connection to a cluster. Nothing is sent before the first call. */
 export class Cluster {
@@ -83,6 +89,8 @@ export class Cluster {
   readonly #headers: OutgoingHttpHeaders;
   #leader: string | undefined;
   #attempts = 0;
+  /** When each node was given up. */
+  readonly #silentAtMs = new Map<string, number>();
   /** Whether rqlite has ever answered. If not, the address is probably wrong. */
   #isFound = false;
   #stopsAtMs = Number.POSITIVE_INFINITY;
@@ -122,6 +130,12 @@ export class Cluster {
     return results[0]?.rows ?? [];
   }
 
+  /** Whether a node was given up lately. */
+  isSilent(node: string): boolean {
+    const sinceMs = this.#silentAtMs.get(node) ?? Number.NEGATIVE_INFINITY;
+    return performance.now() - sinceMs < CLUSTER_LIMITS.silentMs;
+  }
+
   /** Asks the leader to let another node lead. With credentials, it needs permission to do so. */
   async replaceLeader(leader: string): Promise<void> {
     const message = await this.#open(`${leader}/leader`, '{}').catch(() => undefined);
@@ -133,7 +147,12 @@ export class Cluster {
     this.#stopsAtMs = performance.now() + CLUSTER_LIMITS.stopMs;
   }
 
+  get isStopping(): boolean {
+    return Number.isFinite(this.#stopsAtMs);
+  }
+
   [Symbol.dispose](): void {
+    this.stopSoon();
     this.#agent.destroy();
   }
 
@@ -148,21 +167,31 @@ export class Cluster {
     body: string,
     read: (message: IncomingMessage, node: string) => Promise<T>,
   ): Promise<T> {
-    const { clusterMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
+    const { slowMs, bytesPerMs, clusterMs, firstPauseMs, maxPauseMs } = CLUSTER_LIMITS;
     const deadline = performance.now() + clusterMs;
     let failures = 0;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       let cause: unknown;
-      if (this.#leader === undefined) this.#attempts += 1;
-      const node = this.#leader ?? this.nodes[this.#attempts % this.nodes.length] ?? '';
+      let node = this.#leader ?? this.#nextNode();
       try {
-        const probe = (request: ClientRequest) => void this.#probe(request, node);
+        // A node that takes part in an election may hold a request while another one is elected.
+        const isLikely = this.#leader === node || this.nodes.length === 1;
+        const patienceMs = (isLikely ? slowMs : 1) + body.length / bytesPerMs;
+        const pinged = node;
+        const probe = (request: ClientRequest) => void this.#probe(request, pinged, patienceMs);
         const message = await this.#open(node + path, body, probe);
         this.#isFound ||= VERSION_HEADER in message.headers;
         if (message.statusCode !== 301) return await read(await accepted(message, path), node);
-        this.#follow(originOf(message.resume().headers.location));
+        const leader = originOf(message.resume().headers.location);
+        // The others redirect to a leader that hangs until they have elected another one.
+        if (leader !== undefined && this.isSilent(leader)) {
+          node = leader;
+          (await this.#open(node + PING, '')).resume();
+        }
+        this.#follow(leader);
       } catch (error) {
         if (error instanceof StorageError) throw error;
+        if (error instanceof NodeSilent) this.#silentAtMs.set(node, performance.now());
         cause = error;
         failures += 1;
         // Another call may have found the next leader.
@@ -177,12 +206,20 @@ export class Cluster {
     }
   }
 
+  /** Returns the nodes one after the other, without silent ones if there are others. */
+  #nextNode(): string {
+    const others = this.nodes.filter((each) => !this.isSilent(each));
+    const nodes = others.length > 0 ? others : this.nodes;
+    this.#attempts += 1;
+    return nodes[this.#attempts % nodes.length] ?? '';
+  }
+
   /** Resolves when the answer begins. */
   #open(url: string, body: string, onSilence = giveUp): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const method = body === '' ? 'GET' : 'POST';
       const { nodeMs, stopMs } = CLUSTER_LIMITS;
-      const timeout = Number.isFinite(this.#stopsAtMs) ? stopMs : nodeMs;
+      const timeout = this.isStopping ? stopMs : nodeMs;
       const options = { method, agent: this.#agent, headers: this.#headers, timeout };
       const request = this.#request(url, options)
         .on('error', reject)
@@ -193,11 +230,11 @@ export class Cluster {
   }
 
   /** Ends a silent request: at once, unless its node answers a ping, and so is only slow. */
-  async #probe(request: ClientRequest, node: string): Promise<void> {
+  async #probe(request: ClientRequest, node: string, patienceMs: number): Promise<void> {
     const pong = await this.#open(node + PING, '').catch(() => undefined);
     // If it has its answer by now, the socket serves another request.
     if (pong?.resume() && !request.destroyed)
-      request.socket?.setTimeout(CLUSTER_LIMITS.slowMs, () => giveUp(request));
+      request.socket?.setTimeout(patienceMs, () => giveUp(request));
     else giveUp(request);
   }
 }

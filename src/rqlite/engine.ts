@@ -83,7 +83,15 @@ export async function openRqlite(
   }
   return {
     read: (statement) => history.read(() => send(cluster, statement, level)).then(rowsOf),
-    transact: (statements) => transact(cluster, history, statements),
+    async transact(statements) {
+      // Before the batch is sent: until then, it is certain that it changed nothing.
+      await history.ensureProven();
+      const batchId = randomUUID();
+      return transact(cluster, history, batchId, statements).catch((error) => {
+        if (error instanceof DatabaseUncertain) void history.bar(batchId);
+        throw error;
+      });
+    },
     async ping() {
       // Not as a read: however seldom it is called, it writes nothing while the leader stays.
       await history.ensureProven();
@@ -124,11 +132,9 @@ function rowsOf(reply: Reply): readonly Row[] {
 async function transact(
   cluster: Cluster,
   history: History,
+  batchId: string,
   statements: readonly (Statement | PreparedStep)[],
 ): Promise<readonly (readonly Row[])[]> {
-  // Before the batch is sent: until then, it is certain that it changed nothing.
-  await history.ensureProven();
-  const batchId = randomUUID();
   // The steps of the service return rows, the statements of commands do not.
   const hasRows = statements.some((each) => 'step' in each);
   const begin = history.batches.begin(batchId, hasRows ? ROWS_TO_SERVE : undefined);

@@ -4,6 +4,7 @@
 // The nodes are compared only when something may have happened. While the index of a batch in the
 // Raft log is ahead of its number by the same distance as before, every entry between was a batch
 // that the leader has carried out, and nobody was elected: an election adds an entry of its own.
+import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../storage/database.ts';
 import { Batches, REMEDY, type Standings } from './batches.ts';
 import { CLUSTER_LIMITS, type Cluster, type Reply } from './cluster.ts';
@@ -23,6 +24,8 @@ export class History {
   #proof: Promise<void> | undefined;
   #refusal: DatabaseUnavailable | undefined;
   #refusedAtMs = 0;
+  /** The batches whose outcome is unknown. */
+  readonly #uncertain = new Set<string>();
   /** The other nodes that have missed batches. */
   #suspects: readonly string[] = [];
 
@@ -37,6 +40,7 @@ export class History {
     send: () => Promise<Answer>,
   ): Promise<Answer> {
     for (;;) {
+      await this.#barUncertain();
       this.#refuseAgain();
       const sentAtMs = performance.now();
       const isQuiet = sentAtMs - this.#provenAtMs > CLUSTER_LIMITS.quietMs;
@@ -53,6 +57,7 @@ export class History {
 
   /** Resolves if the leader is proven, now or before; else rejects. */
   async ensureProven(): Promise<void> {
+    await this.#barUncertain();
     this.#refuseAgain();
     if (this.#cluster.leadership !== this.#proven?.leadership) await this.prove();
   }
@@ -81,6 +86,14 @@ export class History {
     this.#recheckLater();
   }
 
+  /** Keeps a batch from being carried out late: its id is entered before anything is answered. */
+  async bar(id: string): Promise<void> {
+    this.#uncertain.add(id);
+    // Also without another request, because somebody may look by another service.
+    while (this.#uncertain.size > 0 && !this.#cluster.isStopping)
+      await this.prove().catch(() => delay(CLUSTER_LIMITS.maxPauseMs, undefined, { ref: false }));
+  }
+
   /** Forgets the proof, because the leader has failed on a batch. */
   forget(): void {
     this.#proven = undefined;
@@ -88,9 +101,15 @@ export class History {
 
   async #sendEmptyBatch(): Promise<void> {
     this.#refuseAgain();
-    const { id, reply, error } = await this.batches.sendEmpty();
+    const uncertain = [...this.#uncertain];
+    const { id, reply, error } = await this.batches.sendEmpty(uncertain);
     if (error !== undefined) throw this.#replace(reply.node, `fails: ${error}`);
     await this.accept(id, reply);
+    for (const each of uncertain) this.#uncertain.delete(each);
+  }
+
+  async #barUncertain(): Promise<void> {
+    while (this.#uncertain.size > 0) await this.prove();
   }
 
   /** Compares the nodes now and then, because a node may miss a batch of another service. */

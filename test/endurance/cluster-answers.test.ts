@@ -1,7 +1,9 @@
 // A service on real rqlite nodes: answers that take long to arrive, an export while others write,
 // writes with an unknown outcome, searches during an election, and a stop without any node.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -120,6 +122,50 @@ test('cluster: a write with an unknown outcome, repeated with its key', { skip }
   // What the nodes had received before comes before these.
   for (let count = 0; count < 50; count += 1) await request('POST', '/notes', { json: NOTE });
   assert.equal((await request('GET', '/notes?q=once')).json.total, 1);
+});
+
+test('cluster: an uncertain write does not come after somebody has looked', { skip }, async (t) => {
+  const { port } = new URL((await startCluster(t, 1)).nodes[0]?.url ?? '');
+  let isHeld = false;
+  const held: (() => Promise<unknown>)[] = [];
+  // What a client has sent before it gives up arrives later, as from the buffer of a kernel.
+  const relay = createServer((client) => {
+    const node = connect(Number(port), '127.0.0.1').on('error', () => {});
+    client
+      .on('error', () => {})
+      .on('data', (part) => {
+        if (!isHeld) node.write(part);
+        else
+          held.push(() => {
+            node.write(part);
+            return once(node, 'data');
+          });
+      });
+    node.on('data', (part) => client.destroyed || client.write(part));
+    t.after(() => node.destroy());
+  });
+  await once(relay.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => void relay.close());
+  const way = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`;
+  const { request } = await startService(t, { db: clusterAddress([way]) });
+  assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
+  isHeld = true;
+  const uncertain = await request('POST', '/notes', { json: NOTE });
+  assert.equal(uncertain.status, 503);
+  assert.match(uncertain.json.detail, /may have been carried out/);
+  isHeld = false;
+  let total: unknown;
+  await until(async () => {
+    const { status, json } = await request('GET', '/notes');
+    total = json.total;
+    return status === 200;
+  });
+  assert.equal(total, 1);
+  assert.ok(held.length > 0);
+  await Promise.all(held.map((arrive) => arrive()));
+  assert.equal((await request('GET', '/notes')).json.total, 1);
+  assert.equal((await request('POST', '/notes', { json: NOTE })).status, 201);
+  assert.equal((await request('GET', '/notes')).json.total, 2);
 });
 
 test('cluster: searches while a leader is elected', { skip }, async (t) => {

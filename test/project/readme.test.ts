@@ -214,6 +214,7 @@ test('operation: the limits are those of the code', () => {
   const { headerBytes, headerCount, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } =
     HTTP_LIMITS;
   const { connections, closeMs, stalledMs, checkIntervalMs, waitingBytes } = HTTP_LIMITS;
+  const { bytesPerMs, slowRequestMs } = HTTP_LIMITS;
   const { bodiesBytes, largeBodyBytes, largeReplyCharacters, repliesBytes, streams } =
     DISPATCH_LIMITS;
   const { largePageBytes, replyWaitMs, waitingReplies } = DISPATCH_LIMITS;
@@ -222,7 +223,9 @@ test('operation: the limits are those of the code', () => {
   const prose = proseOf(guide('operation'));
   for (const phrase of [
     `request line and headers: ${headerBytes / KiB} KiB, ${headerCount} headers`,
-    `headers within ${headersTimeoutMs / s} s, the whole request within ${requestTimeoutMs / s} s`,
+    `headers within ${headersTimeoutMs / s} s, ` +
+      `the whole request within ${requestTimeoutMs / s} s, ` +
+      `or ${slowRequestMs / s} s if it keeps arriving at ${bytesPerMs} KB/s`,
     `${connections.toLocaleString('en')} open connections`,
     `an idle connection: ${keepAliveTimeoutMs / s} s (\`--idle-timeout\`)`,
     `no progress: ${stalledMs / s} s, noticed after ` +

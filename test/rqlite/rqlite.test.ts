@@ -175,6 +175,33 @@ test('rqlite: a silent leader is replaced by another', async (t) => {
   assert.deepEqual(await titles(notes), ['a', 'c']);
 });
 
+test('rqlite: a node that was given up is left out while others redirect to it', async (t) => {
+  limitCluster(t, { nodeMs: 50, silentMs: 3_600_000 });
+  const { notes, standIn } = await openTables(t, 3);
+  await notes.create(['a', 'b']);
+  standIn.silence(0);
+  const { execute } = standIn.requests;
+  const waiting = notes.create(['c', 'd']);
+  // It is pinged instead, and the nodes that redirect to it are asked in turn.
+  await until(() => standIn.requests.execute >= execute + 4);
+  assert.equal(standIn.ignored.filter((path) => path.startsWith('/db/')).length, 1);
+  standIn.elect(2);
+  assert.equal(await waiting, 2);
+});
+
+for (const [what, bytesPerMs, times] of [
+  ['is awaited', 1, 1],
+  ['is not awaited for ever', Number.POSITIVE_INFINITY, 2],
+] as const)
+  test(`rqlite: a node that is slow to receive a large batch ${what}`, async (t) => {
+    const { notes, standIn } = await openTables(t);
+    limitCluster(t, { nodeMs: 200, slowMs: 50, bytesPerMs });
+    const { execute } = standIn.requests;
+    standIn.faults.push({ fault: 'slow', of: 'execute' });
+    assert.equal(await notes.create(['a', 'b'.repeat(50_000)]), 1);
+    assert.equal(standIn.requests.execute, execute + times);
+  });
+
 test('rqlite: batches are forgotten after 20,000 later ones', async (t) => {
   const { database } = await openTables(t);
   const addBatch = async () => {
@@ -229,6 +256,37 @@ test('rqlite: uncertain without an answer; waiting writes are not done', async (
   await assert.rejects(first, DatabaseUncertain);
   await assert.rejects(second, isNotDone);
 });
+
+/** What is answered or done first; from then on, nothing comes late. */
+const LOOKS: Readonly<Record<string, (database: Database) => Promise<unknown>>> = {
+  'a read': (database) => database.read({ sql: 'SELECT 1' }),
+  'another write': (database) => database.transact([]),
+  'a health check': (database) => database.ping(),
+  'a moment without requests': async () => {},
+};
+for (const [what, look] of Object.entries(LOOKS))
+  test(`rqlite: an uncertain write is not carried out after ${what}`, async (t) => {
+    const { standIn, database, notes } = await openTables(t, 2);
+    const other = await open(t, standIn);
+    const batches = async () => {
+      const [row] = await other.read({ sql: 'SELECT count(*) AS count FROM notes_server_batches' });
+      return Number(row?.count);
+    };
+    const before = await batches();
+    limitCluster(t, { nodeMs: 50, slowMs: 50, clusterMs: 200 });
+    standIn.faults.push({ fault: 'held', of: 'execute' });
+    const uncertain = notes.create(['late', 'b']);
+    await until(() => standIn.faults.length === 0);
+    standIn.elect(undefined);
+    await assert.rejects(uncertain, DatabaseUncertain);
+    limitCluster(t, { nodeMs: 1_000, slowMs: 4_000, clusterMs: 10_000 });
+    standIn.elect(1);
+    await look(database);
+    await until(async () => (await batches()) > before);
+    await standIn.release();
+    assert.deepEqual(await titles(notes), []);
+    assert.equal(await notes.create(['a', 'b']), 1);
+  });
 
 test('rqlite: several services start on an empty cluster', async (t) => {
   const standIn = await startStandIn(t, 2);

@@ -12,6 +12,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import sqlite3 from 'sqlite3';
 import { CLUSTER_LIMITS } from '../../src/rqlite/cluster.ts';
 import type { Ends } from './engine.ts';
@@ -33,6 +34,8 @@ export type Fault =
   | 'broken JSON'
   /** Neither carried out nor answered. */
   | 'hangs'
+  /** Not answered, and carried out when the test releases it. */
+  | 'held'
   /** A query is answered as if nothing had been written; a copy lacks the last change. */
   | 'stale'
   /** Carried out, and answered without results. */
@@ -40,6 +43,8 @@ export type Fault =
   /** Carried out, and answered when the node has been pinged, or only begun before that. */
   | 'late'
   | 'halting'
+  /** Carried out, and answered some time after a ping. */
+  | 'slow'
   /** Refused, because the user lacks the permission. */
   | 'forbidden';
 
@@ -51,6 +56,8 @@ export interface StandIn {
   readonly requests: { execute: number; query: number; backup: number };
   readonly levels: string[];
   readonly parameters: unknown[];
+  /** The paths of the requests that silent nodes have got. */
+  readonly ignored: string[];
   /** Behaves from now on like nodes started without `-fk`. */
   forgetForeignKeys(): Promise<unknown>;
   elect(node: number | undefined): void;
@@ -62,6 +69,8 @@ export interface StandIn {
   delayReads(node: number): void;
   /** Changes the data of one node. */
   change(node: number, sql: string): Promise<unknown>;
+  /** Carries out the requests that were held; resolves when this is done. */
+  release(): Promise<unknown>;
   /** Stops the node with that number from answering, even a ping. */
   silence(node: number): void;
 }
@@ -69,6 +78,8 @@ export interface StandIn {
 type Step = readonly [sql: string, ...parameters: (string | number | null)[]];
 
 const KINDS: Readonly<Record<string, Kind>> = { '/db/query': 'query', '/db/backup': 'backup' };
+
+const SLOW_MS = 500;
 
 const LOST = 'leadership lost while committing log';
 
@@ -91,6 +102,7 @@ export async function startStandIn(
   const full = new Set<number>();
   const slow = new Set<number>();
   const silent = new Set<number>();
+  const held: (() => Promise<unknown>)[] = [];
   const origins: string[] = [];
   const standIn: StandIn = {
     nodes: origins,
@@ -99,6 +111,7 @@ export async function startStandIn(
     levels: [],
     forgetForeignKeys: () => Promise.all(engines.map((engine) => engine.forgetForeignKeys())),
     parameters: [],
+    ignored: [],
     elect: (node) => {
       leader = node;
       index += 1;
@@ -108,6 +121,7 @@ export async function startStandIn(
     fillDisk: (node) => void full.add(node),
     change: async (node, sql) => engines[node]?.execute([[sql]]),
     silence: (node) => void silent.add(node),
+    release: () => Promise.all(held.splice(0).map((carryOutLate) => carryOutLate())),
   };
 
   /** Resolves when a node is pinged next. */
@@ -125,7 +139,7 @@ export async function startStandIn(
     response.setHeader('x-rqlite-version', 'v8.43.4');
     const end = (status: number, text = '', headers: OutgoingHttpHeaders = {}) =>
       void response.writeHead(status, headers).end(text);
-    if (silent.has(node)) return;
+    if (silent.has(node)) return void standIn.ignored.push(pathname);
     if (pathname === '/readyz') {
       end(200);
       pings.emit('ping');
@@ -156,6 +170,7 @@ export async function startStandIn(
     const steps: Step[] = JSON.parse(body);
     standIn.parameters.push(...steps.flatMap(([, ...parameters]) => parameters));
     if (kind === 'query') standIn.levels.push(searchParams.get('level') ?? '');
+    if (fault === 'held') return void held.push(() => carryOut(node, kind, pathname, steps));
     const { results, error, ...parts } = await carryOut(node, kind, pathname, steps);
     if (error !== undefined) failed(error);
     else if (fault === 'lost answer') message.socket.destroy();
@@ -167,7 +182,8 @@ export async function startStandIn(
     else {
       const text = JSON.stringify({ results, ...parts });
       if (fault === 'halting') response.write(text.slice(0, -9));
-      if (fault === 'late' || fault === 'halting') await once(pings, 'ping');
+      if (fault === 'late' || fault === 'halting' || fault === 'slow') await once(pings, 'ping');
+      if (fault === 'slow') await delay(SLOW_MS);
       response.end(fault === 'halting' ? text.slice(-9) : text);
     }
   }

@@ -25,6 +25,7 @@ test('time-outs: the real limits', () => {
     [headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs],
     [10_000, 30_000, 5_000],
   );
+  assert.deepEqual([HTTP_LIMITS.bytesPerMs, HTTP_LIMITS.slowRequestMs], [4, 300_000]);
   assert.deepEqual([HTTP_LIMITS.headerBytes, HTTP_LIMITS.headerCount], [16_384, 100]);
   assert.ok(checkIntervalMs <= 1_000, 'time-outs would come late');
 });
@@ -79,6 +80,32 @@ test('time-outs: a request that arrives byte by byte is 408', async (t) => {
     const trickle = setInterval(() => socket.write(drop), 10);
     socket.once('data', () => clearInterval(trickle));
     assertProblem(await answer(), 'request-timeout');
+  }
+});
+
+test('time-outs: a body that keeps arriving is not cut off, but not for ever', async (t) => {
+  for (const [slowRequestMs, isAnswered] of [
+    [60_000, true],
+    [450, false],
+  ] as const) {
+    const limits = { ...LIMITS, bytesPerMs: 0.1, slowRequestMs };
+    const server = await startBareServer(t, [quick, echo], limits);
+    for (const [header, part, end] of [
+      ['content-length: 450', ' '.repeat(10), ''],
+      ['transfer-encoding: chunked', chunk(' '.repeat(10)), '0\r\n\r\n'],
+    ] as const) {
+      const { socket, answer } = await converse(server, requestText('POST /echo', [header]));
+      let left = 45;
+      const sending = setInterval(() => {
+        left -= 1;
+        socket.write(left === 0 ? `${part.replace(' ', '1')}${end}` : part);
+        if (left === 0) clearInterval(sending);
+      }, LIMITS.requestTimeoutMs / 20);
+      socket.once('data', () => clearInterval(sending));
+      const reply = await answer();
+      if (isAnswered) assert.equal(reply.body, 'echo');
+      else assertProblem(reply, 'request-timeout');
+    }
   }
 });
 

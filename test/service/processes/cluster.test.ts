@@ -67,7 +67,7 @@ test('cluster: 503 if it does not recover in time', async (t) => {
   const { status, headers, text } = await request('POST', '/notes', { json: note });
   assert.deepEqual([status, headers['retry-after']], [503, '1']);
   assert.ok(!text.includes('leader'));
-  assert.match(text, /may still be carried out. Repeat it with the same idempotency-key/);
+  assert.match(text, /may have been carried out. Repeat it with the same idempotency-key/);
   assert.match(inspect(log.at(-1)?.fields.error), /leader not found/);
 });
 
