@@ -56,7 +56,7 @@ export class HttpServer {
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     // With `server.timeout`, Node would create a timer for each request.
     const refuseLate = (socket: Socket) =>
-      this.#answerFaulty(socket, problemOf({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }));
+      this.#answerFaulty(socket, faultOf({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }));
     const check = () => {
       this.#connections.limitStalls(limits.stalledMs);
       // Node would count neither bytes nor time apart from the headers.
