@@ -76,7 +76,7 @@ for (const signal of ['SIGTERM', 'SIGINT']) {
   });
 }
 
-test('stop: a start that ends after the signal serves nobody and closes its database', async (t) => {
+test('stop: a start that ends after a signal serves nobody and closes its database', async (t) => {
   const node = preload(`
     import net from 'node:net';
     const { listen } = net.Server.prototype;
