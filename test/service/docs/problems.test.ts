@@ -222,7 +222,12 @@ test('problem examples: the others are texts of the service', () => {
   for (const [name, { detail }] of examples) {
     if (!IN_CODE.some((each) => each.test(name))) continue;
     assert.ok(
-      sources.some(({ lines }) => lines.some((line) => line.includes(`'${detail}'`))),
+      sources.some(({ lines }) =>
+        lines
+          .join('\n')
+          .replaceAll(/' \+\n\s*'/g, '')
+          .includes(`'${detail}'`),
+      ),
       `${name}: ${detail}`,
     );
   }
