@@ -6,6 +6,7 @@ import { bytesSql } from '../records/rewritten.ts';
 import { membersSql, ownMembers, recordSql } from '../records/text.ts';
 import type { Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
+import { rowColumnsOf } from '../resources/resource.ts';
 import { ANSWERS, FORGET_KEYS, type Once } from '../retries/feature.ts';
 import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';
 import { NOW, namedRows } from '../storage/parameter.ts';
@@ -148,10 +149,13 @@ const STEPS = stepsOf();
 function stepsOf(): Readonly<Record<'appends' | 'withReasons' | 'withKeys', Steps>> {
   const named = judgedBy('');
   const withReasons = reasoned(named);
+  const columns = rowColumnsOf(notes).map((name) =>
+    name === 'body' ? 'CAST(_body AS TEXT) AS body' : name,
+  );
   // Nobody else gets a reason: such appends are written again, each alone.
   const update = {
     ...withReasons.update,
-    records: `SELECT id, title, CAST(_body AS TEXT) AS body, _number AS number
+    records: `SELECT ${columns.join(', ')}, _number AS number
       FROM judged WHERE _state = 'changed'`,
     returns: {
       ...{ id: 'id', state: `'changed'`, known: 'NULL', tag: tagSql('number') },
