@@ -31,7 +31,7 @@ const MAX_NAMED = 4;
 /** Longer texts are not compared, which would take long. */
 const MAX_TEXT = 10_000;
 
-/** To put so many marks of one letter in order takes long. */
+/** As many marks on one letter: normalizing them takes long. */
 const MANY_MARKS = /\p{M}{9}/u;
 
 /** What must not be cut, in units of UTF-16: what follows would be counted apart. */

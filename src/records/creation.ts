@@ -1,6 +1,7 @@
 // Creations of records. Those that wait share their steps, with the parts that any of them has:
-// what parts do first; `before`, which reports on the requests; `insert`, which creates the records
-// of those that are admitted; what parts write about these; and last, what changes who is admitted.
+// 1. what parts write first; 2. `before` reports on each request; 3. `insert` creates the records of
+// the admitted requests; 4. parts write what belongs to these records; 5. parts write what would
+// refuse the same requests from now on, such as their keys.
 import type { Resource } from '../resources/resource.ts';
 import type { Row } from '../storage/database.ts';
 import { GENERATION, LAST_NUMBER, lastIdSql, tagOf } from '../storage/numbers.ts';

@@ -34,7 +34,7 @@ export function purgeOf({ search: { table } }: Searchable) {
   };
   const merge = `INSERT INTO ${table} (${table}, rank) SELECT 'merge', ?1 ->> '$.sent[0][0]'`;
   const steps = { before: parts, merge: { write: merge }, after: parts };
-  /** Merges about so many pages; resolves with whether this has changed the index. */
+  /** Merges the number of pages in its row; resolves with whether the index has changed. */
   const kind: WriteKind<RowSet, boolean> = {
     steps: () => steps,
     outcomes: (_, { before = [], after = [] }) => [before[0]?.ids !== after[0]?.ids],
