@@ -1,7 +1,9 @@
 // Creations of records. Those that wait share their steps, with the parts that any of them has:
-// 1. what parts write first; 2. `before` reports on each request; 3. `insert` creates the records of
-// the admitted requests; 4. parts write what belongs to these records; 5. parts write what would
-// refuse the same requests from now on, such as their keys.
+// 1. what parts write first;
+// 2. `before` reports on each request;
+// 3. `insert` creates the records of the admitted requests;
+// 4. parts write what belongs to these records;
+// 5. parts write what would refuse the same requests from now on, such as their keys.
 import type { Resource } from '../resources/resource.ts';
 import type { Row } from '../storage/database.ts';
 import { GENERATION, LAST_NUMBER, lastIdSql, tagOf } from '../storage/numbers.ts';
