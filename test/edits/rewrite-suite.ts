@@ -42,6 +42,7 @@ function expected(body: string, texts: Texts): { readonly body?: string; readonl
   if (place === -1) return { state: 'absent' };
   if (body.indexOf(first, place + 1) !== -1) return { state: 'several' };
   const edited = body.slice(0, place) + second + body.slice(place + first.length);
+  if (edited === body) return { state: 'same' };
   return /\S/.test(edited) ? { state: 'changed', body: edited } : { state: 'blank' };
 }
 
