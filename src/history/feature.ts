@@ -12,7 +12,7 @@ import { answerInJson, type Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Database } from '../storage/database.ts';
 import { startErasure } from './erasure.ts';
-import { LATEST, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
+import { LATEST, readKept, SETTINGS, TRASH, trashWith, VERSIONS, versionsInLists } from './kept.ts';
 import { type KeptInput, listKept, type SlowQueue } from './kept-pages.ts';
 import { startRetention } from './retention.ts';
 import { EMPTY_TRASH, ERASE_NOTE, ERASE_VERSIONS, onNote, onRows, RESTORE } from './writes.ts';
@@ -28,6 +28,7 @@ const LABEL = 'Deleted note';
 export function history(core: Core, slow: SlowQueue = { run: (read) => read() }): RecordFeature {
   const works = [startErasure(core), startRetention(core)];
   return {
+    inLists: versionsInLists,
     recordRoutes(handlersOf) {
       const records = handlersOf(notes);
       return [...trashRoutes(core, records, slow), ...versionRoutes(core, records, slow)];
@@ -52,8 +53,10 @@ export async function keepFor(days: number, database: Database): Promise<void> {
 function trashRoutes(core: Core, { basePath, served }: Records, slow: SlowQueue): Route[] {
   const { bases, answerRead = answerInJson } = served;
 
-  const list = async (input: KeptInput): Promise<Reply> =>
-    (await listKept(core.database, slow, TRASH, input, `${bases.baseUrl}/trash`)).reply;
+  async function list(input: KeptInput): Promise<Reply> {
+    const kept = trashWith(input.parameters);
+    return (await listKept(core.database, slow, kept, input, `${bases.baseUrl}/trash`)).reply;
+  }
 
   async function read(input: AtNote): Promise<Reply> {
     const note = await readKept(core.database, TRASH, input.parameters.note_id);

@@ -1,5 +1,5 @@
 // What is kept of notes, as answers show it: notes in the trash, and the versions of a note.
-import { BLOCK_BITS } from '../list-extension.ts';
+import { BLOCK_BITS, type ListExtension } from '../list-extension.ts';
 import { membersSql, ownMembers } from '../records/text.ts';
 import type { Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
@@ -19,6 +19,8 @@ export const TRASH = {
   order: 'position',
   /** What a page follows or precedes. */
   key: 'position',
+  /** Whether the time of a page grows with the rows. */
+  isSlow: false,
   total: `
     SELECT coalesce(sum(count), 0) FROM ${deletedNotes.blocks}
     WHERE block >= ${FIRST_POSITION} >> ${BLOCK_BITS}`,
@@ -35,6 +37,39 @@ export const TRASH = {
 
 export type KeptList = typeof TRASH;
 
+/** What a request for the trash may ask for. */
+export interface KeptQuery {
+  readonly title?: string | undefined;
+  readonly include?: readonly string[];
+}
+
+/** The trash with names. */
+const NAMED_TRASH = { ...TRASH, members: [...TRASH.members, { name: 'name', sql: 'name' }] };
+
+/** Returns the notes in the trash that a list has; `?1 ->> 4` are the forms of words to find. */
+export function trashWith({ title, include = [] }: KeptQuery): KeptList {
+  const { isListed, ...others } = include.length > 0 ? NAMED_TRASH : TRASH;
+  if (title === undefined) return { ...others, isListed };
+  const hasAll = `NOT EXISTS (
+    SELECT 1 FROM json_each(?1 -> 4) AS word WHERE NOT EXISTS (
+      SELECT 1 FROM json_each(word.value) AS form
+      WHERE instr(lower(title), lower(form.value)) > 0))`;
+  const isFound = `${isListed} AND ${hasAll}`;
+  return {
+    ...{ ...others, isListed: isFound, isSlow: true },
+    total: `SELECT count(*) FROM ${TRASH.table} WHERE ${isFound}`,
+  };
+}
+
+/** Returns how each word of a text may be written: lower() of SQLite knows only ASCII. */
+export function wordForms(text = ''): readonly (readonly string[])[] {
+  const words = text.split(/\s+/).filter(Boolean);
+  return words.map((word) => {
+    const [first = '', ...rest] = word.toLowerCase();
+    return [word, word.toLowerCase(), word.toUpperCase(), first.toUpperCase() + rest.join('')];
+  });
+}
+
 const ARE_LISTED = `id IN (
   SELECT id FROM note_versions WHERE note_id = (SELECT id FROM ${notes.table} WHERE id = ?1 ->> 0)
     AND ${IS_VERSION_KEPT} ORDER BY id DESC LIMIT ${MAX_VERSIONS})`;
@@ -45,6 +80,7 @@ export const VERSIONS: KeptList = {
   isListed: ARE_LISTED,
   order: 'id',
   key: 'version',
+  isSlow: false,
   total: `SELECT count(*) FROM note_versions WHERE ${ARE_LISTED}`,
   isWanted: 'version = ?1 ->> 1',
   number: 'version',
@@ -52,6 +88,13 @@ export const VERSIONS: KeptList = {
     ...['version', 'title', 'body'].map((name) => ({ name, sql: name })),
     ...['updated_at', 'replaced_at'].map((name) => ({ name, sql: timeSql(name) })),
   ],
+};
+
+/** The number of versions of a note, as a member of lists. */
+export const versionsInLists: ListExtension = (resource) => {
+  if (resource !== notes) return {};
+  const all = `SELECT count(*) FROM note_versions WHERE note_id = notes.id AND ${IS_VERSION_KEPT}`;
+  return { included: { versions_count: `min((${all}), ${MAX_VERSIONS})` } };
 };
 
 /** What a note has of versions, in words. */

@@ -1,10 +1,14 @@
 // The lists of all resources, and single records with other members than their own.
+import { countCharacters, sliceCharacters } from '../characters.ts';
 import type { Core, Feature } from '../feature.ts';
 import { unavailable } from '../http/problem.ts';
 import type { RecordFeature } from '../records/feature.ts';
 import type { ReadChosen } from '../records/route.ts';
+import type { Choice } from '../records/text.ts';
+import type { Stored } from '../records/writes.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { ReadTooSlow } from '../storage/database.ts';
+import { PAGES } from '../storage/writer.ts';
 import { Pages } from './pages.ts';
 import { partsOf } from './parts.ts';
 import { listRoutes } from './route.ts';
@@ -29,14 +33,31 @@ export function lists(
     const parts = partsOf(resource, extensions);
     return new Pages(parts, database, memory, meters?.page, slow);
   });
-  const readChosen: ReadChosen = async (resource, key, choice) => {
+  const readChosen: ReadChosen = (resource, key, choice) => {
+    const name = JSON.stringify([resource.table, key, choice]);
+    const known = memory.find<Stored>(PAGES, name);
+    if (known) return known;
     const pages = all.find(({ parts }) => parts.resource === resource);
-    const page = await pages?.read({ limit: 1, ...key, ...choice });
-    return page?.items ? { text: String(page.items), tag: page.tag } : undefined;
+    return pages?.read({ limit: 1, ...key, ...choice }).then((page) => {
+      if (!page?.items) return undefined;
+      const record = { text: cutBody(String(page.items), choice), tag: page.tag };
+      memory.keep(page.revision, PAGES, [[name, record]]);
+      return record;
+    });
   };
   return {
     readChosen,
     routes: (bases) => all.flatMap((pages) => listRoutes({ pages, memory, bases })),
     toProblem: (error) => (error instanceof ReadTooSlow ? TOO_SLOW : undefined),
   };
+}
+
+/** Returns the JSON text of a record with the part of its body that is wanted, if one is. */
+function cutBody(text: string, { body_offset, body_limit }: Choice): string {
+  if ((body_offset ?? body_limit) === undefined) return text;
+  const record = JSON.parse(text);
+  const { body } = record;
+  if (body === undefined) return text;
+  const part = sliceCharacters(body, body_offset ?? 0, body_limit ?? body.length);
+  return JSON.stringify({ ...record, body: part, characters: countCharacters(body) });
 }

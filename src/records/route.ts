@@ -25,7 +25,7 @@ export type ReadChosen = (
   resource: Resource,
   key: { readonly id: number; readonly owner: number | undefined },
   choice: Choice,
-) => Promise<Stored | undefined>;
+) => Stored | undefined | Promise<Stored | undefined>;
 
 /** The texts that stand for the records of a resource. */
 export interface Texts {
@@ -100,12 +100,13 @@ export class Records {
 
   /** Returns the record at once if it is in memory: a promise would cost more time. */
   readonly read = (input: ReadInput): Reply | Promise<Reply> => {
-    const { fields = [], include = [] } = input.parameters;
+    const { fields = [], include = [], body_offset, body_limit } = input.parameters;
     const { readChosen, resource, table, answerRead = answerInJson } = this.served;
     const key = this.#keyOf(input.parameters);
-    const isChosen = readChosen && (fields.length > 0 || include.length > 0);
+    const isPart = (body_offset ?? body_limit) !== undefined;
+    const isChosen = readChosen && (fields.length > 0 || include.length > 0 || isPart);
     const record = isChosen
-      ? readChosen(resource, key, { fields, include })
+      ? readChosen(resource, key, { fields, include, body_offset, body_limit })
       : table.read(key.id, key.owner);
     // Only JSON has members to choose.
     const answerFound = isChosen ? answerInJson : answerRead;
