@@ -7,10 +7,11 @@ import { notFound } from '../http/paths.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import type { RecordFeature } from '../records/feature.ts';
+import { readAsked, type Verdict } from '../records/parts.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
 import { answerInJson, type Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Row } from '../storage/database.ts';
 import { startErasure } from './erasure.ts';
 import { LATEST, readKept, SETTINGS, TRASH, trashWith, VERSIONS, versionsInLists } from './kept.ts';
 import { type KeptInput, listKept, type SlowQueue } from './kept-pages.ts';
@@ -65,9 +66,14 @@ function trashRoutes(core: Core, { basePath, served }: Records, slow: SlowQueue)
 
   async function restore(input: AtNote): Promise<Reply> {
     const { note_id: id } = input.parameters;
-    const note = await core.write(RESTORE, onNote(id), input.call);
+    const { table } = served;
+    const asked = readAsked(table.parts, { ...input, body: {} }, undefined, `/trash/${id}/restore`);
+    const outcome = await table.perform(RESTORE, { ...onNote(id), asked }, input.call);
+    const { refusal, headers = [], earlier } = (outcome ?? {}) as Verdict;
+    if (refusal) throw refusal;
+    const note = earlier ? await table.read(id) : (outcome as Row | undefined);
     if (!note) return refuse(input, LABEL);
-    const location = ['location', `${basePath}${notes.path}/${id}`];
+    const location = ['location', `${basePath}${notes.path}/${id}`, ...headers];
     return jsonReply(200, String(note.text), [...location, ...stateHeaders(String(note.tag))]);
   }
 
@@ -110,8 +116,9 @@ function versionRoutes(core: Core, records: Records, slow: SlowQueue): Route[] {
     const found = await readKept(database, VERSIONS, note_id, input.body.version);
     // An empty patch is refused if the note is missing or if-match does not hold.
     const { title, body } = found ? JSON.parse(found.text) : {};
-    const reply = await records.patch({ ...input, body: found ? { title, body } : {} });
-    if (found) return reply;
+    const changed = { ...input, body: found ? { title, body } : {} };
+    const reply = await records.patch(changed, `/notes/${note_id}/restore`);
+    if (found || reply.headers?.includes('idempotent-replayed')) return reply;
     const [row] = await database.read({ sql: LATEST, parameter: JSON.stringify([note_id]) });
     const detail = `must be a version of the note, ${row?.texts}`;
     throw validationFailed([violationAt('/version', 'exists', detail)]);

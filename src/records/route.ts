@@ -118,31 +118,39 @@ export class Records {
   readonly replace = (input: ChangeInput): Promise<Reply> =>
     this.#change(input, valuesOf(this.served.resource, input.body));
 
-  readonly patch = (input: ChangeInput): Promise<Reply> =>
-    this.#change(input, patchOf(this.served.resource, input.body));
+  readonly patch = (input: ChangeInput, keyPath?: string): Promise<Reply> =>
+    this.#change(input, patchOf(this.served.resource, input.body), keyPath);
 
-  async #change(input: ChangeInput, values: Values): Promise<Reply> {
-    const { table } = this.served;
+  async #change(input: ChangeInput, values: Values, keyPath?: string): Promise<Reply> {
+    const { resource, table } = this.served;
     const { id, owner } = this.#keyOf(input.parameters);
     const condition = writeCondition(input.headers);
-    const asked = readAsked(table.parts, input);
+    const asked = readAsked(table.parts, input, undefined, keyPath);
     // An empty patch changes nothing, not even the tag.
     const isEmpty = asked === NOTHING && values.every((value) => value === null);
-    const record: (Stored & Verdict) | undefined = isEmpty
+    const outcome: (Partial<Stored> & Verdict) | undefined = isEmpty
       ? await table.read(id, owner)
       : await table.change(id, values, owner, condition, asked, input.call);
-    if (!record || (isEmpty && !satisfies(condition, record.tag)))
+    const { refusal, earlier, headers, createdIds = idsOf(resource, earlier) } = outcome ?? {};
+    if (refusal) throw refusal;
+    const { text, tag } = (earlier ? await table.read(earlier.id, owner) : outcome) ?? {};
+    if (text === undefined || tag === undefined || (isEmpty && !satisfies(condition, tag)))
       return this.#refuse(input, condition);
-    if (record.refusal) throw record.refusal;
-    return recordReply(record, record.createdIds);
+    return recordReply({ text, tag }, createdIds, headers);
   }
 
-  readonly remove = async (input: RecordInput): Promise<Reply> => {
+  readonly remove = async (input: RecordInput, keyPath?: string): Promise<Reply> => {
     const { parameters, headers } = input;
     const condition = writeCondition(headers);
     const { id, owner } = this.#keyOf(parameters);
-    const isRemoved = await this.served.table.remove(id, owner, condition);
-    return isRemoved ? { status: 204 } : this.#refuse(input, condition);
+    const { resource, table } = this.served;
+    const asked = readAsked(table.parts, { ...input, body: {} }, undefined, keyPath);
+    const removed = await table.remove(id, owner, condition, asked);
+    if (!removed) return this.#refuse(input, condition);
+    if (removed === true) return { status: 204 };
+    if (removed.refusal) throw removed.refusal;
+    const createdIds = idsOf(resource, removed.earlier) ?? {};
+    return { status: 204, headers: removed.headers ?? [], createdIds };
   };
 
   /** Rejects with the reason why there is no record, or none that satisfies the condition. */
@@ -174,6 +182,15 @@ export function answerInJson({ headers }: Input<unknown, unknown>, record: Store
   return checkRead(headers, record.tag) ?? recordReply(record);
 }
 
-function recordReply({ text, tag }: Stored, createdIds?: WrittenIds): Reply {
-  return jsonReply(200, text, stateHeaders(tag), createdIds);
+/** Returns the id of the record that an earlier request with the same key has written. */
+function idsOf({ idParameter }: Resource, earlier: Verdict['earlier']): WrittenIds | undefined {
+  return earlier && { [idParameter]: earlier.id };
+}
+
+function recordReply(
+  { text, tag }: Stored,
+  createdIds?: WrittenIds,
+  headers: readonly string[] = [],
+): Reply {
+  return jsonReply(200, text, [...stateHeaders(tag), ...headers], createdIds);
 }

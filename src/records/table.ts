@@ -4,10 +4,18 @@ import type { Resource } from '../resources/resource.ts';
 import { Batcher } from '../storage/batcher.ts';
 import { type Database, MAX_PAGE_BYTES } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
-import type { Memory, Values, Write } from '../storage/writer.ts';
+import type { Memory, Values, Write, WriteKind } from '../storage/writer.ts';
 import type { Condition } from './condition.ts';
 import { type Created, creationOf } from './creation.ts';
-import { type AskedParts, demandsOf, NOTHING, type Verdict, type WritePart } from './parts.ts';
+import {
+  type AskedParts,
+  type Asking,
+  demandsOf,
+  type JointChange,
+  NOTHING,
+  type Verdict,
+  type WritePart,
+} from './parts.ts';
 import { ifReachable, recordSql } from './text.ts';
 import { recordKinds, type Stored } from './writes.ts';
 
@@ -89,13 +97,13 @@ export class Table {
     condition: Condition = null,
     asked: AskedParts = NOTHING,
     recipient?: Parameters<Write>[2],
-  ): Promise<(Stored & Verdict) | undefined> {
+  ): Promise<(Partial<Stored> & Verdict) | undefined> {
     const { claims = [], ...demands } = demandsOf(asked);
     const own = { rows: [values], id, owner, condition, asked };
-    const change = { ...own, ...demands, claims: [[id] as const, ...claims] };
+    const change: JointChange = { ...own, ...demands, claims: [[id] as const, ...claims] };
     const { patch, replacement } = this.#kinds;
     const plain = values.includes(null) ? patch : replacement;
-    return this.#write(this.#changeWith(asked) ?? plain, change, recipient);
+    return this.perform(this.#changeWith(asked) ?? plain, change, recipient);
   }
 
   #changeWith(asked: AskedParts): WritePart['change'] {
@@ -103,11 +111,31 @@ export class Table {
     return this.parts.find(({ name, change }) => change && name in asked)?.change;
   }
 
+  /** Carries out a write, unless what it asks of parts makes another one of it. */
+  perform<Content extends Asking, Outcome>(
+    kind: WriteKind<Content, Outcome>,
+    write: Content,
+    recipient?: Parameters<Write>[2],
+  ): Promise<Outcome | Verdict> {
+    const { asked } = write;
+    const isAround = ({ name, around }: WritePart) => around && name in asked;
+    const around = asked === NOTHING ? undefined : this.parts.find(isAround)?.around;
+    return around
+      ? this.#write(around(kind), write, recipient)
+      : this.#write(kind, write, recipient);
+  }
+
   /** Deletes a record and all it owns; false if none satisfies the condition. */
-  remove(id: number, owner = 0, condition: Condition = null): Promise<boolean> {
-    const own = { rows: [], id, owner, condition, asked: NOTHING };
-    const change = { ...own, claims: [[id] as const] };
-    return this.#write(this.#kinds.removal, change);
+  remove(
+    id: number,
+    owner = 0,
+    condition: Condition = null,
+    asked: AskedParts = NOTHING,
+  ): Promise<boolean | Verdict> {
+    const { claims = [] } = demandsOf(asked);
+    const own = { rows: [], id, owner, condition, asked };
+    const change = { ...own, claims: [[id] as const, ...claims] };
+    return this.perform(this.#kinds.removal, change);
   }
 }
 

@@ -280,7 +280,7 @@ async function perform(
       if (!changed) return changed;
       const { text, createdIds, refusal } = changed;
       if (refusal) return refused(refusal);
-      const record = JSON.parse(text);
+      const record = JSON.parse(String(text));
       if (title !== null) assert.equal(record.title, title);
       return { id: record.id, ...(createdIds && { createdIds }) };
     }
