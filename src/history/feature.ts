@@ -55,7 +55,7 @@ function trashRoutes(core: Core, { basePath, served }: Records, slow: SlowQueue)
   const { bases, answerRead = answerInJson } = served;
 
   async function list(input: KeptInput): Promise<Reply> {
-    const kept = trashWith(input.parameters);
+    const kept = trashWith(input.parameters.title);
     return (await listKept(core.database, slow, kept, input, `${bases.baseUrl}/trash`)).reply;
   }
 

@@ -13,9 +13,12 @@ import {
   readReserving,
   type Source,
 } from '../storage/database.ts';
-import { type KeptList, type KeptQuery, wordForms } from './kept.ts';
+import { type KeptList, wordForms } from './kept.ts';
 
-export type KeptInput = Input<ListQuery & KeptQuery & { readonly note_id?: number }, unknown>;
+export type KeptInput = Input<
+  ListQuery & { readonly note_id?: number; readonly title?: string },
+  unknown
+>;
 
 /** Runs reads whose time grows with the data one by one. */
 export interface SlowQueue {

@@ -32,33 +32,22 @@ export const TRASH = {
     ...ownMembers({ ...notes, table: 'deleted_notes' }).map(({ name, sql }) => ({ name, sql })),
     { name: 'deleted_at', sql: timeSql('deleted_at') },
     { name: 'erased_at', sql: timeSql(`(deleted_at + (SELECT days FROM ${SETTINGS}) * 86400000)`) },
+    { name: 'name', sql: 'name' },
   ],
 };
 
 export type KeptList = typeof TRASH;
 
-/** What a request for the trash may ask for. */
-export interface KeptQuery {
-  readonly title?: string | undefined;
-  readonly include?: readonly string[];
-}
-
-/** The trash with names. */
-const NAMED_TRASH = { ...TRASH, members: [...TRASH.members, { name: 'name', sql: 'name' }] };
-
 /** Returns the notes in the trash that a list has; `?1 ->> 4` are the forms of words to find. */
-export function trashWith({ title, include = [] }: KeptQuery): KeptList {
-  const { isListed, ...others } = include.length > 0 ? NAMED_TRASH : TRASH;
-  if (title === undefined) return { ...others, isListed };
+export function trashWith(title: string | undefined): KeptList {
+  if (title === undefined) return TRASH;
   const hasAll = `NOT EXISTS (
     SELECT 1 FROM json_each(?1 -> 4) AS word WHERE NOT EXISTS (
       SELECT 1 FROM json_each(word.value) AS form
       WHERE instr(lower(title), lower(form.value)) > 0))`;
-  const isFound = `${isListed} AND ${hasAll}`;
-  return {
-    ...{ ...others, isListed: isFound, isSlow: true },
-    total: `SELECT count(*) FROM ${TRASH.table} WHERE ${isFound}`,
-  };
+  const isListed = `${TRASH.isListed} AND ${hasAll}`;
+  const total = `SELECT count(*) FROM ${TRASH.table} WHERE ${isListed}`;
+  return { ...TRASH, isListed, total, isSlow: true };
 }
 
 /** Returns how each word of a text may be written: lower() of SQLite knows only ASCII. */

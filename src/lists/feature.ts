@@ -1,5 +1,6 @@
 // The lists of all resources, and single records with other members than their own.
 import { countCharacters, sliceCharacters } from '../characters.ts';
+import { validationFailed } from '../contract/endpoint.ts';
 import type { Core, Feature } from '../feature.ts';
 import { unavailable } from '../http/problem.ts';
 import type { RecordFeature } from '../records/feature.ts';
@@ -52,12 +53,18 @@ export function lists(
   };
 }
 
-/** Returns the JSON text of a record with the part of its body that is wanted, if one is. */
-function cutBody(text: string, { body_offset, body_limit }: Choice): string {
-  if ((body_offset ?? body_limit) === undefined) return text;
-  const record = JSON.parse(text);
-  const { body } = record;
+/** Returns the JSON text of a record with the part of its body that is wanted. Throws 422. */
+function cutBody(text: string, { include, body_offset, body_limit }: Choice): string {
+  const isMeasured = include.includes('characters');
+  if (!isMeasured && (body_offset ?? body_limit) === undefined) return text;
+  const { body, ...record } = JSON.parse(text);
   if (body === undefined) return text;
-  const part = sliceCharacters(body, body_offset ?? 0, body_limit ?? body.length);
-  return JSON.stringify({ ...record, body: part, characters: countCharacters(body) });
+  const characters = countCharacters(body);
+  const start = body_offset ?? 0;
+  if (start > characters) {
+    const detail = `must be at most ${characters}, the number of characters of the body`;
+    throw validationFailed([{ field: 'body_offset', in: 'query', code: 'maximum', detail }]);
+  }
+  const part = sliceCharacters(body, start, body_limit ?? body.length);
+  return JSON.stringify({ ...record, ...(isMeasured && { characters }), body: part });
 }

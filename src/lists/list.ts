@@ -88,7 +88,7 @@ export class List {
       this.blocks = new TimeBlocks(resource, timed, this.#key, this.#suffix);
     this.#counts = this.#findCounts(timed.length);
     const { condition, source } = this.#finder ?? {};
-    if (condition && source?.counts && timed.length > 0)
+    if (this.order.key && condition && source?.counts && timed.length > 0)
       this.#byTimes = new List(parts, shape, index, true);
   }
 

@@ -91,12 +91,13 @@ test('requests: a long note is read in parts, cut between characters', async (t)
     [1, 2, 20_001],
     [3, undefined, undefined],
     [20_003, undefined, undefined],
-    [Number.MAX_SAFE_INTEGER, undefined, undefined],
   ]) {
     const { json } = await callTool(service, 'get_note', { id: 1, offset });
     assert.deepEqual([json.remaining, json.next_offset], [remaining, next]);
     assert.equal(json.body, [...body].slice(offset, next).join(''));
   }
+  const { text } = await callTool(service, 'get_note', { id: 1, offset: 20_004 });
+  assert.match(text, /^offset must be at most 20003, the number of characters of the body\. /);
   // Thai, of which some clients accept fewer characters.
   const thai = 'ที่นี่มีน้ำ'.repeat(100);
   await callTool(service, 'create_note', { title: 'b', body: thai });
@@ -125,8 +126,8 @@ test('requests: whole numbers of arguments have any form, but not in the API', a
     const { content } = await call('get_note', `{"id":${one},"offset":${one}}`);
     assert.equal(JSON.parse(content[0].text).body, 'cd\ne', one);
     for (const [tool, args] of [
-      ['search_notes', `{"limit":${one},"offset":${one}}`],
-      ['list_tags', `{"limit":${one},"offset":${one}}`],
+      ['search_notes', `{"limit":${one},"after":${one}}`],
+      ['list_tags', `{"limit":${one},"after":${one}}`],
       ['list_changes', `{"limit":${one}}`],
       ['restore_note', `{"id":${one},"version":${one}}`],
       ['append_to_note', `{"id":${one},"text":"e"}`],
@@ -260,7 +261,8 @@ test('requests: a refusal names arguments of the tool, and what to do about each
       'restore_note',
       { id: 2 },
       'Note with ID 2 was not found. If you gave a version, call again without it: the note may ' +
-        'be deleted. If not, it is gone: tell the user.',
+        'be deleted; list_trash shows which are. If it is not there either, it is gone: tell the ' +
+        'user.',
     ],
   ] as const) {
     const answer = await callTool(service, tool, args);
