@@ -20,6 +20,7 @@ export interface OperationTool {
   })[];
   /** With the part of the query that is always the same. */
   readonly requests: readonly (Requested & {
+    readonly pathNames: readonly string[];
     readonly when?: string;
     readonly query?: string;
     readonly headers?: Readonly<Record<string, string>>;

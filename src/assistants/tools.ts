@@ -103,10 +103,17 @@ function routeOf(routes: readonly Route[], { method, template }: Requested): Rou
 /** Returns the call of another request, which the same client makes instead. */
 function inPlaceOf(call: Call, request: Sent): Call {
   const { method, pathValues, query, headers, body, isRead } = request;
+  // What a repetition has in common with the first call.
+  const bytes = isRead ? call.bytes : Buffer.from(JSON.stringify(body));
   return {
-    ...{ method, pathValues, query: `${query}`, headers, body, format: 'json', key: call.key },
-    // What a repetition has in common with the first call.
-    bytes: isRead ? call.bytes : Buffer.from(JSON.stringify(body)),
+    method,
+    pathValues,
+    query: `${query}`,
+    headers,
+    body,
+    format: 'json',
+    bytes,
+    key: call.key,
     clientId: () => call.clientId(),
     charge: (requests) => call.charge(requests),
     ensureSendable: () => call.ensureSendable(),

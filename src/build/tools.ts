@@ -54,7 +54,8 @@ export function toolsOf(
   const requested = ({ operation, ...request }: { readonly operation: string }) => {
     const found = operations.find(({ operationId }) => operationId === operation);
     if (!found) throw new Error(`a tool names the operation ${operation}, which does not exist`);
-    return { ...request, ...found.route };
+    const pathNames = [...found.route.template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    return { ...request, ...found.route, pathNames };
   };
   return declared.map(({ listing, required = [], find, show, ...tool }) => {
     const { readOnlyHint } = Object(listing.annotations);
