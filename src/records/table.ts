@@ -17,12 +17,16 @@ import {
   type WritePart,
 } from './parts.ts';
 import { ifReachable, recordSql } from './text.ts';
-import { recordKinds, type Stored } from './writes.ts';
+import { type Change, recordKinds, type Stored } from './writes.ts';
 
+/** Without an owner, it is 0 or undefined. */
 interface RecordKey {
   readonly id: number;
-  readonly owner: number;
+  readonly owner?: number | undefined;
 }
+
+/** A record that is written. */
+type Target = RecordKey & Pick<Change, 'at'>;
 
 /** The records of one table; `owner` is 0 if none owns them. `write` must use the same memory. */
 export class Table {
@@ -32,6 +36,7 @@ export class Table {
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof recordKinds>;
   readonly #creation: ReturnType<typeof creationOf>;
+  readonly #joint: ReturnType<NonNullable<WritePart['change']>> | undefined;
   readonly #memory: Memory;
   readonly #reads: Batcher<RecordKey, Stored | undefined>;
 
@@ -45,6 +50,7 @@ export class Table {
     this.#kinds = recordKinds(resource);
     this.parts = parts;
     this.#creation = creationOf(resource, parts);
+    this.#joint = parts.find(({ change }) => change)?.change?.(parts);
     this.#memory = memory;
     const run = this.#readBatch.bind(this, database, readSql(resource));
     this.#reads = new Batcher({ run, meter: meters?.read });
@@ -83,7 +89,7 @@ export class Table {
   }
 
   /** Returns the record of a key unless another one owns it, as the beginning of its text tells. */
-  #ownedBy({ id, owner }: RecordKey, record: Stored | undefined): Stored | undefined {
+  #ownedBy({ id, owner = 0 }: RecordKey, record: Stored | undefined): Stored | undefined {
     const { owner: owned } = this.#resource;
     const isOwned = !owned || record?.text.startsWith(`{"id":${id},"${owned.column}":${owner},`);
     return isOwned ? record : undefined;
@@ -94,25 +100,20 @@ export class Table {
    * nothing leaves the record as it is, with its tag.
    */
   change(
-    id: number,
+    { id, owner = 0, at }: Target,
     values: Values,
-    owner = 0,
     condition: Condition = null,
     asked: AskedParts = NOTHING,
     recipient?: Parameters<Write>[2],
   ): Promise<(Partial<Stored> & Verdict) | undefined> {
     const demands = demandsOf(asked);
     const claims = [[id] as const, ...demands.claims];
-    const own = { rows: [values], id, owner, condition, asked };
+    const own = { rows: [values], id, owner, at, condition, asked };
     const change: JointChange = { ...own, claims, moreSize: demands.moreSize };
     const { patch, replacement } = this.#kinds;
     const plain = values.includes(null) ? patch : replacement;
-    return this.perform(this.#changeWith(asked) ?? plain, change, recipient);
-  }
-
-  #changeWith(asked: AskedParts): WritePart['change'] {
-    if (asked === NOTHING) return undefined;
-    return this.parts.find(({ name, change }) => change && name in asked)?.change;
+    const joint = asked === NOTHING ? undefined : this.#joint;
+    return this.perform(joint ?? plain, change, recipient);
   }
 
   /** Carries out a write, unless what it asks of parts makes another one of it. */
@@ -131,15 +132,13 @@ export class Table {
 
   /** Deletes a record and all it owns; false if none satisfies the condition. */
   remove(
-    id: number,
-    owner = 0,
+    { id, owner = 0, at }: Target,
     condition: Condition = null,
     asked: AskedParts = NOTHING,
   ): Promise<boolean | Verdict> {
-    const { claims = [] } = demandsOf(asked);
-    const own = { rows: [], id, owner, condition, asked };
-    const change = { ...own, claims: [[id] as const, ...claims] };
-    return this.perform(this.#kinds.removal, change);
+    const own = { rows: [], id, owner, at, condition, asked };
+    const claims = [[id] as const, ...demandsOf(asked).claims];
+    return this.perform(this.#kinds.removal, { ...own, claims });
   }
 }
 

@@ -11,4 +11,5 @@ export const notes: Resource = {
   fields: { title: text, body: text },
   orders: { created: 'notes.created_at' },
   search: { table: 'note_words', position: 'note_words_position', weights: { title: 5, body: 1 } },
+  names: 'note_names',
 };
