@@ -118,7 +118,9 @@ export class Pages {
 
   #isSlow({ filters, order: name }: Shape): boolean {
     const order = this.parts.orders[name] ?? {};
-    return !order.key || filters.some((each) => this.parts.filters[each]?.isSlow?.(order) ?? true);
+    const isSlow = (name: string) =>
+      this.parts.filters[name]?.isSlow?.(order, filters.length === 1) ?? true;
+    return !order.key || filters.some(isSlow);
   }
 
   /** Resolves with the pages; limits the next batch by the size of their records. */

@@ -175,7 +175,7 @@ class PageSql {
       const page = `
         sort_key FROM ${query.name} AS ${table} WHERE ${isStarted} ${order}
         LIMIT ${this.#list.chosen(({ name }) => (name === query.name ? limit : '0'))} ${offset}`;
-      if (!query.isSorted) return `SELECT ${columns}, ${page}`;
+      if (!query.hasIds) return `SELECT ${columns}, ${page}`;
       return `
         SELECT ${columns}, sort_key FROM (SELECT id AS found, ${page})
         CROSS JOIN ${table} ON ${table}.id = found ${orderBy(query, this.#isAscending)}`;

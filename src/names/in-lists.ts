@@ -19,6 +19,7 @@ export const namesInLists: ListExtension = (resource) => {
           table,
           id: `${table}.note_id`,
           where: () => 'TRUE',
+          keys: ['id'],
           // Only their sum is needed.
           counts: { table: `(SELECT count(*) AS count FROM ${table})`, where: () => 'TRUE' },
         },
@@ -26,7 +27,7 @@ export const namesInLists: ListExtension = (resource) => {
       unnamed: {
         value: ({ named }) => (named === 'false' ? true : undefined),
         condition: (note) => `NOT EXISTS ${nameOf(note)}`,
-        countOthers: `SELECT count(*) FROM ${table}`,
+        countOthers: () => `SELECT count(*) FROM ${table}`,
       },
     },
   };

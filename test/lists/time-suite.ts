@@ -19,6 +19,7 @@ interface Filters {
   readonly created?: Range;
   readonly updated?: Range;
   readonly tagged?: readonly number[];
+  readonly notTagged?: readonly number[];
   readonly untagged?: true;
   readonly isNamed?: boolean;
 }
@@ -54,6 +55,17 @@ const FILTERS: readonly Filters[] = [
   { updated: [51_000, 1e9], created: [-1, 6_000] },
   { updated: [20_000, 1e9], created: [20_000, 21_000] },
   { updated: [22_000, 26_000], untagged: true },
+  ...[1, 2, 3, 4].map((tag) => ({ notTagged: [tag] })),
+  { notTagged: [1, 2] },
+  { tagged: [1], notTagged: [2] },
+  { tagged: [2], notTagged: [1, 3] },
+  { notTagged: [1], isNamed: true },
+  { notTagged: [1], untagged: true },
+  { notTagged: [1], created: [22_000, 26_000] },
+  { notTagged: [2], created: [9_000, 30_000] },
+  { notTagged: [1], updated: [20_000, 1e9] },
+  { notTagged: [1], updated: [20_000, 1e9], created: [20_000, 21_000] },
+  { tagged: [1], notTagged: [2], created: [9_000, 30_000] },
   { isNamed: true },
   { isNamed: false },
   { updated: [20_000, 1e9], isNamed: true },
@@ -108,7 +120,8 @@ async function fill(t: Ends, engine: Engine, hasUnknownTimes = true) {
   return { database, heard, table: tableOf(notes, heard.database) };
 }
 
-function passes(row: Row, { created, updated, tagged, untagged, isNamed }: Filters): boolean {
+function passes(row: Row, filters: Filters): boolean {
+  const { created, updated, tagged, notTagged, untagged, isNamed } = filters;
   const isIn = (at: Row[string] | undefined, range: Range | undefined) =>
     !range || (typeof at === 'number' && at > range[0] && at < range[1]);
   const has = (tag: number) => HAS_TAG[tag]?.(Number(row.id)) === true;
@@ -116,17 +129,21 @@ function passes(row: Row, { created, updated, tagged, untagged, isNamed }: Filte
     isIn(row.created_at, created) &&
     isIn(row.updated_at, updated) &&
     (!tagged || tagged.every(has)) &&
+    !notTagged?.some(has) &&
     (!untagged || !Object.keys(HAS_TAG).some((tag) => has(Number(tag)))) &&
     (isNamed === undefined || isNamed === hasName(Number(row.id)))
   );
 }
 
 /** Returns the values of the filters of a list, which has one filter for a tag, one for several. */
-function valuesOf({ created, updated, tagged = [], untagged, isNamed }: Filters) {
+function valuesOf(filters: Filters) {
+  const { created, updated, tagged = [], notTagged = [], untagged, isNamed } = filters;
   const between = ([after, before]: Range) => ({ after, before });
   return {
     ...(tagged.length > 0 &&
       (tagged.length > 1 ? { taggedWithAll: tagged } : { tagged: tagged[0] })),
+    ...(notTagged.length > 0 &&
+      (notTagged.length > 1 ? { taggedWithNone: notTagged } : { notTagged: notTagged[0] })),
     ...(created && { created: between(created) }),
     ...(updated && { updated: between(updated) }),
     ...(untagged && { untagged }),
@@ -261,8 +278,9 @@ export function testTimes(engine: Engine, share = 11): void {
       { sql: 'UPDATE note_number_blocks SET updated_from = 0, updated_to = 0 WHERE block = 4' },
     ]);
     const misled = await totals();
+    // The notes of one tag are counted in blocks of ids, whoever finds them.
     for (const [key, total] of right)
-      assert.equal(misled.get(key) !== total, key.endsWith(' 1'), `${key}: ${total}`);
+      assert.equal(misled.get(key) !== total, / 1$|^created .* 2$/.test(key), `${key}: ${total}`);
   });
 
   test('times: notes with a tag are looked up by the tag, or in blocks of a time', async (t) => {

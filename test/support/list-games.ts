@@ -183,6 +183,18 @@ const ASKED: Readonly<Record<string, readonly fc.Arbitrary<Asked>[]>> = {
         text: names.map((name) => `tag=${encodeURIComponent(name)}`).join('&'),
         keeps: ({ links }) => names.every((name) => links.includes(lowestIdOf(name))),
       })),
+    fc
+      .uniqueArray(fc.integer({ min: 1, max: TAGS + 1 }), { minLength: 1, maxLength: 2 })
+      .map((ids) => ({
+        text: `not_tag_id=${ids}`,
+        keeps: ({ links }) => !ids.some((id) => links.includes(id)),
+      })),
+    fc
+      .uniqueArray(fc.constantFrom(...NAMES, 'unknown'), { minLength: 1, maxLength: 2 })
+      .map((names) => ({
+        text: names.map((name) => `not_tag=${encodeURIComponent(name)}`).join('&'),
+        keeps: ({ links }) => !names.some((name) => links.includes(lowestIdOf(name))),
+      })),
     fc.constant({ text: 'untagged=true', keeps: ({ links }) => links.length === 0 }),
     fc.constantFrom(...WORDS).map((word) => ({
       text: `q=${word}`,

@@ -53,6 +53,7 @@ const FILTERS = new Map<Resource, readonly Readonly<Record<string, unknown>>[]>(
     notes,
     [
       ...[{ tag_id: [1] }, { tag: ['a'], tag_id: [2] }, { untagged: 'true' }, { named: 'true' }],
+      ...[{ not_tag: ['a'] }, { not_tag: ['a'], not_tag_id: [1] }, { tag: ['a'], not_tag: ['b'] }],
       ...[{ created_after: TIMES.created_after }, { updated_before: TIMES.updated_before }],
       ...[TIMES, { tag: ['a'], ...TIMES }, { q: 'a' }, { q: 'a', tag_id: [1] }],
     ],

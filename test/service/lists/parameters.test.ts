@@ -70,6 +70,15 @@ const ON_NOTES: readonly Refused[] = [
     'must have at most 10 items together with tag_id',
   ],
   [`tag_id=${'9'.repeat(400)}`, 'tag_id', ...INTEGER],
+  ['not_tag_id=0', 'not_tag_id', 'minimum', 'must be at least 1'],
+  ['not_tag=a&not_tag=%20', 'not_tag', 'pattern', 'must not be blank'],
+  ['not_tag=a&'.repeat(11), 'not_tag', 'maxItems', 'must have at most 10 items'],
+  [
+    `${'not_tag=a&'.repeat(4)}not_tag_id=1,2,3,4,5,6,7&tag_id=1,2,3,4,5,6,7`,
+    'not_tag',
+    'maxItems',
+    'must have at most 10 items together with not_tag_id',
+  ],
   ['untagged=true&untagged=true', 'untagged', ...ONCE],
   ['order=rank', 'order', 'dependentRequired', 'must not be rank without q'],
   ['include=snippet', 'include', 'dependentRequired', 'must not contain snippet without q'],
@@ -182,6 +191,9 @@ test('list parameters: repeated and with commas, lists mean the same', async () 
     ['/notes', 'tag=no%2Ctag', 'tag=no,tag', 'tag=no+tag'],
     ['/tags', 'include=times,notes_count', 'include=times&include=notes_count'],
     ['/tags/1/notes', 'tag_id=2', 'tag_id=2&untagged=false'],
+    ['/notes', 'not_tag_id=1,2', 'not_tag_id=1&not_tag_id=2', 'not_tag=tag+1&not_tag=tag+2'],
+    ['/notes', '', 'not_tag=no,tag', 'not_tag_id=77&not_tag=no'],
+    ['/tags/1/notes', 'not_tag_id=2', 'not_tag=tag+2&not_tag_id=77'],
   ] as const) {
     const answers = queries.map((query) => service.request('GET', `${path}?${query}`));
     const texts = (await Promise.all(answers)).map(({ status, text }) => `${status} ${text}`);
