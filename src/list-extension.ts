@@ -42,8 +42,14 @@ export interface Filter {
     readonly where: (value: FilterValue) => string;
     /** The keys in whose order it can be read. */
     readonly keys: readonly SortKey[];
-    /** Counts of at least these records in each block of ids. */
-    readonly counts?: { readonly table: string; readonly where: (value: FilterValue) => string };
+    /** The clause that makes SQLite read it in the order of ids, where it would take another. */
+    readonly byId?: string;
+    /** Counts of at least these records in each block of ids, or just their sum. */
+    readonly counts?: {
+      readonly table: string;
+      readonly where: (value: FilterValue) => string;
+      readonly isSum?: boolean;
+    };
     /** Whether the counts are those of exactly these records. */
     readonly isCounted?: boolean;
   };
@@ -59,6 +65,15 @@ export interface Filter {
 export interface Order {
   /** That at whose values pages begin. */
   readonly key?: SortKey;
+  /** Where the texts are, if they are the key. */
+  readonly text?: {
+    readonly table: string;
+    readonly column: string;
+    /** Returns the SQL of the text of the record with this id. */
+    readonly of: (id: string) => string;
+    /** What follows `after` and `before` in the names of parameters. */
+    readonly suffix: string;
+  };
   /** SQL by which all records are sorted; without a key, pages begin at offsets. */
   readonly score?: string;
   /** Whether the score needs the records, and not only the source. */

@@ -4,39 +4,8 @@ import { ownerExistsSql } from '../records/text.ts';
 import type { Resource } from '../resources/resource.ts';
 import { Blocks, blocksBy, type Counts, indexBy, totalSql, type UsedFilter } from './blocks.ts';
 import type { ListParts } from './parts.ts';
+import type { KnownCounts, RecordQuery, Records } from './record-query.ts';
 import type { Shape } from './request.ts';
-
-/** Records of a list, perhaps walked block by block. */
-interface Records {
-  readonly from: string;
-  /** A FROM clause that gives only the ids. */
-  readonly ids: string;
-  readonly id: string;
-  readonly where: string;
-  readonly hasBlocks?: boolean;
-}
-
-/** A named query of records. It has the columns of their table, `sort_key` and perhaps `block`. */
-export interface RecordQuery {
-  readonly name: string;
-  readonly sql: string;
-  readonly hasBlocks: boolean;
-  /** Whether it has only the columns `id` and `sort_key`, so that few records are read. */
-  readonly hasIds: boolean;
-  /** Whether SQLite sorts the keys. */
-  readonly isSorted: boolean;
-  /** The SQL of whether it is chosen, unless an earlier one is. */
-  readonly isChosen: string;
-}
-
-/** Counts of the records that a source finds, in each block of a key. */
-interface KnownCounts extends Counts {
-  readonly key: BlockKey;
-  /** The query of their sum. */
-  readonly sum: string;
-  /** Whether these are all records of the list and no others. */
-  readonly isExact: boolean;
-}
 
 /** The query of the number of all records. */
 export const EVERYTHING = 'everything';
@@ -89,7 +58,9 @@ export class List {
     // What has no condition can only be the source.
     const sources = this.#filters.filter(({ source }) => source);
     const only = sources.find(({ condition }) => !condition);
-    const ways = only ? [only] : [...sources, ...(times.length > 0 ? [undefined] : [])];
+    const isRead = ({ source }: Filter) => source?.keys.includes(this.#key) ?? false;
+    const inOrder = [...sources.filter(isRead), ...sources.filter((each) => !isRead(each))];
+    const ways = only ? [only] : [...inOrder, ...(times.length > 0 ? [undefined] : [])];
     this.#finder = ways[way];
     const counter = this.#filters.find(({ countInBlock, source }) => countInBlock && !source);
     const isOld = times.every(({ time }) => time === 'created');
@@ -133,7 +104,7 @@ export class List {
   each(): readonly RecordQuery[] {
     const { table } = this.resource;
     const found = this.found();
-    const key = this.#key === 'number' ? `${table}.number` : found.id;
+    const key = this.#keyOf(found.id);
     const named = (name: string, records: Records, isChosen: string, isSorted = false) => {
       const { from, ids, id, where } = records;
       const hasBlocks = !isSorted && records.hasBlocks === true;
@@ -153,6 +124,14 @@ export class List {
     if (areFew === 'TRUE' || this.#key === 'text') return [...others, few];
     const many = this.#walk(this.#key, indexBy(table, this.#key));
     return [...others, few, named('many', many, 'TRUE')];
+  }
+
+  /** Returns the SQL of the key of the record with this id. */
+  #keyOf(id: string): string {
+    const { text } = this.order;
+    if (!text) return this.#key === 'id' ? id : `${this.resource.table}.number`;
+    const isRead = this.#finder?.source?.table === text.table;
+    return isRead ? `${text.table}.${text.column}` : text.of(id);
   }
 
   /** Returns the SQL of how many records are read to find those of the list. */
@@ -186,9 +165,10 @@ export class List {
     if (filter?.countOthers && !second && !this.resource.owner)
       return `SELECT (SELECT total FROM ${EVERYTHING}) - (${filter.countOthers(filter.sql)})`;
     const { ids, where } = this.found();
+    const { table, byId = '' } = this.#finder?.source ?? {};
     const total = this.#total
       ? `SELECT total FROM ${this.#total.sum}`
-      : `SELECT count(*) FROM ${ids} WHERE ${where}`;
+      : `SELECT count(*) FROM ${ids} ${ids === table ? byId : ''} WHERE ${where}`;
     const isSmall = this.#total && this.#times.every(({ time }) => time === 'created');
     if (!this.#other || isSmall) return total;
     const names = this.#other.each().map(({ name }) => `'${name}'`);
@@ -223,7 +203,7 @@ export class List {
     if (this.#key === 'text') return 'TRUE';
     if (!this.#counts) return undefined;
     const { key, sum } = this.#counts;
-    if (this.blocks && this.#times.length > 0)
+    if (this.blocks && this.#times.length > 0 && key)
       return `(SELECT total <= ${SORT_LIMITS[key]} AND is_narrow FROM ${sum})`;
     return this.#key === 'id' ? 'TRUE' : this.#isSparse();
   }
@@ -267,7 +247,8 @@ export class List {
     const { source: { counts, isCounted = false } = {}, sql } = this.#finder ?? {};
     if (counts && sql) {
       const isExact = isCounted && this.#filters.length === 1;
-      return { key: 'id', table: counts.table, where: counts.where(sql), sum, isExact };
+      const key = counts.isSum ? undefined : 'id';
+      return { key, table: counts.table, where: counts.where(sql), sum, isExact };
     }
     if (!this.blocks) return undefined;
     const { key } = this.blocks;

@@ -10,7 +10,7 @@ import { tagIdSql } from './tagged-notes.ts';
 export const inLists: ListExtension = (resource) => {
   if (resource === notes)
     return {
-      filters: tagFilters(),
+      filters: { ...tagFilters(), ...notTagFilters() },
       included: TAGS_OF_NOTE,
       counterpart: tags,
       check: checkTagFilters,
@@ -47,15 +47,17 @@ function checkTagFilters(parameters: Parameters): Violation | undefined {
   return undefined;
 }
 
-/** The notes with one tag, with all of several (by id or name), without one, some or any. */
-function tagFilters(): Record<string, Filter> {
-  const tagsIn = ({ tag_id = [], tag = [] }: Parameters) => [tag_id, tag].flat();
-  const othersIn = ({ not_tag_id: tag_id, not_tag: tag }: Parameters) => tagsIn({ tag_id, tag });
-  const idOf = (value: FilterValue) => tagIdSql(value());
-  // Materialized, so that JSON is not parsed and names are not looked up again for each record.
-  const withIds = (value: FilterValue) => `
+const tagsIn = ({ tag_id = [], tag = [] }: Parameters) => [tag_id, tag].flat();
+
+const idOf = (value: FilterValue) => tagIdSql(value());
+
+// Materialized, so that JSON is not parsed and names are not looked up again for each record.
+const withIds = (value: FilterValue) => `
     WITH wanted (id) AS MATERIALIZED
       (SELECT ${tagIdSql('sent.value')} FROM json_each(${value()}) AS sent)`;
+
+/** The notes with one tag, with all of several (by id or name), or with none. */
+function tagFilters(): Record<string, Filter> {
   const source = { table: 'note_tags', id: 'note_tags.note_id', keys: ['id'] } as const;
   const hasAll = (note: string, value: FilterValue, known = '0') =>
     `NOT EXISTS (${withIds(value)}
@@ -92,6 +94,20 @@ function tagFilters(): Record<string, Filter> {
         counts: countsOf(rarest),
       },
     },
+    untagged: {
+      value: ({ untagged }) => (untagged === 'true' ? true : undefined),
+      condition: (note) =>
+        `NOT EXISTS (SELECT 1 FROM note_tags AS each
+           WHERE each.note_id = ${note} AND ${isThere('each.tag_id')})`,
+      countOthers: () => `SELECT count(DISTINCT note_id) FROM note_tags WHERE ${isThere('tag_id')}`,
+    },
+  };
+}
+
+/** The notes without one tag, or without any of several. */
+function notTagFilters(): Record<string, Filter> {
+  const othersIn = ({ not_tag_id: tag_id, not_tag: tag }: Parameters) => tagsIn({ tag_id, tag });
+  return {
     notTagged: {
       value: (parameters) =>
         othersIn(parameters).length > 1 ? undefined : othersIn(parameters)[0],
@@ -106,13 +122,6 @@ function tagFilters(): Record<string, Filter> {
       countOthers: (value) => `
         ${withIds(value)}
         SELECT count(DISTINCT note_id) FROM note_tags WHERE tag_id IN (SELECT id FROM wanted)`,
-    },
-    untagged: {
-      value: ({ untagged }) => (untagged === 'true' ? true : undefined),
-      condition: (note) =>
-        `NOT EXISTS (SELECT 1 FROM note_tags AS each
-           WHERE each.note_id = ${note} AND ${isThere('each.tag_id')})`,
-      countOthers: () => `SELECT count(DISTINCT note_id) FROM note_tags WHERE ${isThere('tag_id')}`,
     },
   };
 }

@@ -27,6 +27,11 @@ export function testLists(engine: Engine): void {
       first,
       'SEARCH notes USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
     ];
+    const folder = { from: 'f/', to: 'f0' };
+    const byName = (range: string) => {
+      const index = `COVERING INDEX sqlite_autoindex_note_names_1${range}`;
+      return `${range ? 'SEARCH' : 'SCAN'} note_names USING ${index}`;
+    };
     const sort = 'USE TEMP B-TREE FOR ORDER BY';
     const sources: readonly (readonly [PageRequest, readonly string[]])[] = [
       [{ limit: 5, order: 'updated' }, ['SCAN notes USING INDEX notes_by_number']],
@@ -58,6 +63,28 @@ export function testLists(engine: Engine): void {
       [{ limit: 5, filters: { tagged: 1, notTagged: 2 }, after: 50 }, ofTag(' AND note_id>?')],
       [{ limit: 5, filters: { named: true } }, ['SCAN note_names', record]],
       [{ limit: 5, filters: { named: true }, offset: 3_000 }, ['SCAN note_names', record]],
+      [{ limit: 5, order: 'name', filters: { named: true } }, [byName(''), record]],
+      [
+        { limit: 5, order: '-name', filters: { named: true }, after: 'n5' },
+        [byName(' (name<?)'), record],
+      ],
+      [
+        { limit: 5, order: 'name', filters: { folder }, before: 'f/a' },
+        [byName(' (name>? AND name<?)'), record],
+      ],
+      // What is not found in order is sorted by ids alone.
+      [{ limit: 5, filters: { folder } }, [byName(' (name>? AND name<?)'), sort, record]],
+      [
+        { limit: 5, order: '-updated', filters: { folder } },
+        [
+          byName(' (name>? AND name<?)'),
+          ...[record, sort, record, 'SCAN notes USING INDEX notes_by_number'],
+        ],
+      ],
+      [
+        { limit: 5, order: 'name', filters: { tagged: 1, named: true } },
+        [...ofTag().slice(0, 1), sort, record, byName(''), record],
+      ],
       [
         { limit: 5, order: '-id', filters: { named: true }, before: 9 },
         ['SEARCH note_names USING INTEGER PRIMARY KEY (rowid>?)', record],
@@ -115,6 +142,8 @@ export function testLists(engine: Engine): void {
       { filters: { taggedWithNone: [1, 2] } },
       { filters: { untagged: true } },
       { filters: { named: true } },
+      { order: 'name', filters: { named: true } },
+      { filters: { folder: { from: 'f/', to: 'f0' } } },
       { filters: { match: '"note"' } },
       { filters: { updated: { after: 0, before: 9 } } },
     ] as const)

@@ -94,6 +94,17 @@ const ON_NOTES: readonly Refused[] = [
   ['q=a&after=1', 'after', 'oneOf', BY_RANK],
   ['q=a&before=1&order=rank', 'before', 'oneOf', BY_RANK],
   ['q=a&offset=0&after=1', 'after', 'oneOf', BY_RANK],
+  ...['after', 'before'].flatMap((key): Refused[] => [
+    [`order=name&${key}=1`, key, 'oneOf', 'must not be combined with the order name'],
+    [`${key}_name=a`, `${key}_name`, 'oneOf', 'must not be combined with the order id'],
+    [`q=a&${key}_name=a`, `${key}_name`, 'oneOf', BY_RANK],
+    [`order=-name&offset=1&${key}_name=a`, `${key}_name`, ...ONE_POSITION('offset')],
+    [`order=name&${key}_name=`, `${key}_name`, 'minLength', 'must not be empty'],
+  ]),
+  ['order=name&after_name=a&before_name=b', 'before_name', ...ONE_POSITION('after_name')],
+  ['folder=', 'folder', 'minLength', 'must not be empty'],
+  [`folder=${'a'.repeat(513)}`, 'folder', 'maxLength', 'must have at most 512 characters'],
+  ['folder=a&folder=b', 'folder', ...ONCE],
   ['q=a&q=a', 'q', ...ONCE],
   ['q=', 'q', 'minLength', 'must not be empty'],
   [`q=${'a'.repeat(501)}`, 'q', 'maxLength', 'must have at most 500 characters'],
@@ -193,6 +204,7 @@ test('list parameters: repeated and with commas, lists mean the same', async () 
     ['/tags/1/notes', 'tag_id=2', 'tag_id=2&untagged=false'],
     ['/notes', 'not_tag_id=1,2', 'not_tag_id=1&not_tag_id=2', 'not_tag=tag+1&not_tag=tag+2'],
     ['/notes', '', 'not_tag=no,tag', 'not_tag_id=77&not_tag=no'],
+    ['/notes', 'order=name', 'order=-name&named=true', 'folder=a', 'order=name&folder=a/'],
     ['/tags/1/notes', 'not_tag_id=2', 'not_tag=tag+2&not_tag_id=77'],
   ] as const) {
     const answers = queries.map((query) => service.request('GET', `${path}?${query}`));
