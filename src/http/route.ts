@@ -45,6 +45,8 @@ export interface Call {
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly template: string;
+  /** Whether the parameter at its end takes all segments that follow, with their slashes. */
+  readonly takesRest?: boolean;
   /** Undefined if the route ignores bodies. */
   readonly accepts?: BodyFormats | undefined;
   readonly handle: (call: Call) => Reply | Promise<Reply>;

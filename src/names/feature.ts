@@ -49,7 +49,8 @@ export function names(
       ];
       return operations.map((each) => {
         const answer = (input: Named) => performAt(input, each, records, find);
-        return endpoint(each.method, `/named/{name}${each.suffix}`, answer, each.readBody);
+        const route = endpoint(each.method, `/named/{name}${each.suffix}`, answer, each.readBody);
+        return { ...route, takesRest: each.suffix === '' };
       });
     },
   };
@@ -63,12 +64,13 @@ async function readNamed({ read, basePath }: Records, input: AtId): Promise<Repl
 
 /** Performs an operation; repeats this if another request creates or deletes the note. */
 async function performAt(
-  input: Named,
+  sent: Named,
   { suffix, perform, newNote, findAnswered }: NamedOperation,
   { create }: Records,
   find: ReturnType<typeof createFinder>,
 ): Promise<Reply> {
-  const { name } = input.parameters;
+  const name = sent.parameters.name.normalize();
+  const input = { ...sent, parameters: { ...sent.parameters, name } };
   const path = `/named/${name}${suffix}`;
   for (let isFirst = true; ; isFirst = false) {
     const found = await find(name, isFirst);
