@@ -1,5 +1,7 @@
 // What a server and its parts agree on: routes, what their handlers see, and guards.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Problem } from './problem.ts';
 import type { Reply } from './reply.ts';
 
@@ -84,3 +86,16 @@ export type Guard = (
   message: IncomingMessage,
   segments: readonly string[],
 ) => Admission | Promise<Admission>;
+
+/** An error of the parser of Node, and the input in which it is. */
+interface ParserFault extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer;
+  readonly bytesParsed?: number;
+}
+
+/** Returns whether it mends the input of a socket, and then gives another socket to `accept`. */
+export type Mend = (
+  fault: ParserFault,
+  socket: Duplex,
+  accept: (mended: Socket) => void,
+) => boolean;

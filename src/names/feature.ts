@@ -10,6 +10,7 @@ import { notes } from '../resources/notes.ts';
 import type { Members } from '../resources/resource.ts';
 import { namesInLists } from './in-lists.ts';
 import { createFinder, NAME_TAKEN, namesOfNotes } from './named-notes.ts';
+import { mendRawPath } from './raw-paths.ts';
 
 type Named = Input<{ readonly name: string }, Members>;
 type AtId = Input<{ readonly note_id: number }, Members>;
@@ -36,6 +37,7 @@ export function names(
   return {
     inLists: namesInLists,
     inWrites: namesOfNotes,
+    mend: mendRawPath,
     recordRoutes(handlersOf) {
       const records = handlersOf(notes);
       const { replace, patch, remove, served } = records;

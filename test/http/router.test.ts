@@ -50,7 +50,7 @@ for (const [rule, [templates, paths]] of Object.entries(FOUND))
     assert.equal(router.find([]), undefined);
   });
 
-test('router: a parameter takes the rest of a path, but for what the route of a method takes', () => {
+test('router: a parameter takes the rest of a path, but for the end of another route', () => {
   const named = { ...route('GET', '/of/all/{name}'), takesRest: true };
   const router = new Router([
     route('POST', '/of/all/{name}/edit'),

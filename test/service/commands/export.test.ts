@@ -64,7 +64,9 @@ test('export: import and another export give the same bytes', async (t) => {
 
 test('export: names, trash and versions are the same after an import', async (t) => {
   const from = await startService(t, { db: newFile(t) });
-  await from.request('PUT', '/named/Projekte/K%C3%BCche.md', { json: { ...NOTE, tags: ['x', 'y'] } });
+  await from.request('PUT', '/named/Projekte/K%C3%BCche.md', {
+    json: { ...NOTE, tags: ['x', 'y'] },
+  });
   await from.request('PUT', '/notes/1', { json: { title: 'a', body: 'c' } });
   await from.request('POST', '/notes/1/comments', { json: { body: 'd' } });
   await from.request('PUT', '/named/a/%252F%20%F0%9F%98%80', { json: NOTE });

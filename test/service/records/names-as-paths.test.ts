@@ -45,7 +45,7 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       }
     });
 
-    test('names as paths: what is no name is refused in every form, with every method', async (t) => {
+    test('names as paths: no other text is taken, in any form, by any method', async (t) => {
       const { request } = await start(t);
       for (const [name, [code, detail]] of Object.entries(HOSTILE))
         for (const [form, write] of Object.entries(FORMS))
