@@ -13,7 +13,9 @@ const NOTE = { title: 'a', body: 'b' };
 /** Sends requests for a name to the proxy, and past it. */
 function asking(t: TestContext, { url, socketPath }: Both, base: string) {
   const agents = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })] as const;
-  t.after(() => agents.forEach((agent) => agent.destroy()));
+  t.after(() => {
+    for (const agent of agents) agent.destroy();
+  });
   const parts = { headers: HEADERS, agent: agents[0] };
   return {
     through: (method: string, name: string, json?: object) =>
