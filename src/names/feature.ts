@@ -10,6 +10,7 @@ import { notes } from '../resources/notes.ts';
 import type { Members } from '../resources/resource.ts';
 import { namesInLists } from './in-lists.ts';
 import { createFinder, NAME_TAKEN, namesOfNotes } from './named-notes.ts';
+import { mendRawPath } from './raw-paths.ts';
 
 type Named = Input<{ readonly name: string }, Members>;
 type AtId = Input<{ readonly note_id: number }, Members>;
@@ -36,6 +37,7 @@ export function names(
   return {
     inLists: namesInLists,
     inWrites: namesOfNotes,
+    mend: mendRawPath,
     recordRoutes(handlersOf) {
       const records = handlersOf(notes);
       const { replace, patch, remove, served } = records;
@@ -49,7 +51,8 @@ export function names(
       ];
       return operations.map((each) => {
         const answer = (input: Named) => performAt(input, each, records, find);
-        return endpoint(each.method, `/named/{name}${each.suffix}`, answer, each.readBody);
+        const route = endpoint(each.method, `/named/{name}${each.suffix}`, answer, each.readBody);
+        return { ...route, takesRest: each.suffix === '' };
       });
     },
   };
@@ -63,12 +66,13 @@ async function readNamed({ read, basePath }: Records, input: AtId): Promise<Repl
 
 /** Performs an operation; repeats this if another request creates or deletes the note. */
 async function performAt(
-  input: Named,
+  sent: Named,
   { suffix, perform, newNote, findAnswered }: NamedOperation,
   { create }: Records,
   find: ReturnType<typeof createFinder>,
 ): Promise<Reply> {
-  const { name } = input.parameters;
+  const name = sent.parameters.name.normalize();
+  const input = { ...sent, parameters: { ...sent.parameters, name } };
   const path = `/named/${name}${suffix}`;
   for (let isFirst = true; ; isFirst = false) {
     const found = await find(name, isFirst);
