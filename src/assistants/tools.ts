@@ -11,6 +11,9 @@ import type { OperationTool, Requested } from './generated.js';
 import type { Tool } from './protocol.ts';
 import { textOf } from './results.ts';
 
+/** Names of the API that are no words of the language. */
+const OWN_WORD = /[_-]/;
+
 /** The keys of the calls that write, with which they can be repeated. */
 const keys = new WeakMap<Call, string>();
 
@@ -59,7 +62,11 @@ function explain(
     const name = (isKnown && declared.find(({ target }) => target === member)?.name) || member;
     hints.add((isKnown && remedies[name]) || remedies[error.code] || remedies[slug]);
     // Null counts as not given.
-    return { ...error, field: [name, ...rest].join('.'), detail: detail.replace(' or null', '') };
+    const rule = declared.reduce(
+      (text, each) => (OWN_WORD.test(each.target) ? text.replaceAll(each.target, each.name) : text),
+      detail.replace(' or null', ''),
+    );
+    return { ...error, field: [name, ...rest].join('.'), detail: rule };
   });
   return [describeViolations(named, named.length), ...hints].join(' ');
 }

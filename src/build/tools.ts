@@ -87,7 +87,12 @@ export function toolsOf(
 /** Returns a schema of one type with {@link KNOWN} only; null stands for what is not given. */
 function plain(merge: (schema: JsonObject) => JsonObject, declared: JsonObject): JsonObject {
   const { type, items, ...others } = merge(declared);
-  const kept = Object.entries(others).filter(([keyword]) => KNOWN.test(keyword));
-  const ofItems = items && { items: plain(merge, items as JsonObject) };
+  const kept = Object.entries(others).filter(
+    ([keyword, value]) => KNOWN.test(keyword) && value !== null,
+  );
+  // The description of the list says what its items are.
+  const ofItems = items && {
+    items: plain(merge, { ...merge(items as JsonObject), description: null }),
+  };
   return { type: [type ?? ''].flat()[0] ?? '', ...Object.fromEntries(kept), ...ofItems };
 }

@@ -298,7 +298,10 @@ function refused({ slug, extras: { errors = [] } }: Problem): unknown {
 }
 
 /** Returns the outcome of a change that may have set the title. */
-function changedNote(changed: (Partial<Stored> & Verdict) | undefined, title: string | null): unknown {
+function changedNote(
+  changed: (Partial<Stored> & Verdict) | undefined,
+  title: string | null,
+): unknown {
   if (!changed) return undefined;
   const { text, createdIds, refusal } = changed;
   if (refusal) return refused(refusal);

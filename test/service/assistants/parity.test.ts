@@ -53,13 +53,17 @@ const KEYED = withKeys({ after }, 'a-key-for-writing', 'a-key-for-reading access
 
 /** Values that are accepted, by the names of arguments. */
 async function samplesOf({ request }: Service, { path }: Variant): Promise<Args> {
-  const note = path.startsWith('/named') ? '/named/shopping' : '/notes/1';
+  const note = path.startsWith('/named') ? '/named/home%2Fshopping' : '/notes/1';
   const { headers } = await request('GET', note, { headers: WRITER });
   const { json } = await request('GET', '/changes', { headers: WRITER });
   const versions = await request('GET', '/notes/1/versions', { headers: WRITER });
   return {
     id: 1,
-    name: 'shopping',
+    name: path === '/notes' ? 'home/new' : 'home/shopping',
+    folder: 'home',
+    not_tags: ['nothing'],
+    add: ['new'],
+    remove: ['errands'],
     query: path === '/trash' ? 'BREA' : 'milk',
     tags: ['errands'],
     limit: 100,
@@ -92,7 +96,7 @@ async function seeded(): Promise<Service> {
       headers: WRITER,
     });
   const json = { title: 'Shopping', body: 'Milk', tags: ['errands'] };
-  await service.request('PUT', '/named/shopping', { json, headers: WRITER });
+  await service.request('PUT', '/named/home%2Fshopping', { json, headers: WRITER });
   await service.request('PATCH', '/notes/1', { json: { title: 'Milk 2' }, headers: WRITER });
   await service.request('DELETE', '/notes/2', { headers: WRITER });
   return service;

@@ -132,7 +132,7 @@ test('requests: whole numbers of arguments have any form, but not in the API', a
       ['restore_note', `{"id":${one},"version":${one}}`],
       ['append_to_note', `{"id":${one},"text":"e"}`],
       ['edit_note', `{"id":${one},"old_text":"bcd","new_text":"bcd"}`],
-      ['set_tags', `{"id":${one},"tags":[]}`],
+      ['tag_note', `{"id":${one},"add":[]}`],
       ['delete_note', `{"id":${one}}`],
       ['restore_note', `{"id":${one}}`],
     ] as const) {
@@ -237,10 +237,14 @@ test('requests: a refusal names arguments of the tool, and what to do about each
       { updated_after: 'today' },
       `updated_after must be a time (RFC 3339), such as 2026-11-22T09:30:00Z. ${GENERAL}`,
     ],
-    ['set_tags', { id: 1, tags: 'a,b' }, `tags must be an array. ${LIST}`],
-    ['set_tags', { id: 1, tags: [''] }, `tags.0 must not be empty. ${LIST}`],
-    ['set_tags', { id: 1, tags: ['a', 'a'] }, `tags must not contain an item twice. ${LIST}`],
-    ['set_tags', { id: 1, tags: 'null' }, `tags is required. ${LIST}`],
+    ['tag_note', { id: 1, add: 'a,b' }, `add must be an array. ${GENERAL}`],
+    ['tag_note', { id: 1, add: [''] }, `add.0 must not be empty. ${GENERAL}`],
+    ['tag_note', { id: 1, add: ['a', 'a'] }, `add must not contain an item twice. ${GENERAL}`],
+    [
+      'tag_note',
+      { id: 1, add: ['a'], remove: ['a'] },
+      `remove.0 must not be in add, too. ${GENERAL}`,
+    ],
     ['get_note', { id: 1e30 }, `id must be an integer. ${EITHER}`],
     ['get_note', {}, `id is required. ${EITHER}`],
     ['get_note', { name: 'a//b' }, `${NAME} ${BY_TITLE}, and give the id.`],
@@ -276,8 +280,8 @@ test('requests: what a write made of the tags', async (t) => {
   const note = { title: 'a', body: 'b👋c', tags: ['d'] };
   const { tags, characters } = await call('create_note', note);
   assert.deepEqual([tags, characters], [['d'], 3]);
-  assert.deepEqual((await call('set_tags', { id: 1, tags: [] })).tags, []);
-  assert.deepEqual((await call('set_tags', { id: 1, tags: '["e","d"]' })).tags, ['e', 'd']);
+  assert.deepEqual((await call('tag_note', { id: 1, add: '["e"]' })).tags, ['d', 'e']);
+  assert.deepEqual((await call('tag_note', { id: 1, remove: ['d', 'f'] })).tags, ['e']);
   const { total } = await call('search_notes', { updated_after: '2999-01-01T00:00:00Z' });
   assert.equal(total, 0);
 });
