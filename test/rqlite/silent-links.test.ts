@@ -1,9 +1,10 @@
-// A leader that this service cannot reach, although the other nodes do: they forward to it, until it
-// answers again. Whoever leads then is compared with the other nodes as before.
+// A leader that this service cannot reach, although the other nodes do: they forward to it, until
+// it answers again. Whoever leads then is compared with the other nodes as before.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
 import type { ReadLevel } from '../../src/rqlite/address.ts';
+import { Cluster } from '../../src/rqlite/cluster.ts';
 import { openRqlite } from '../../src/rqlite/engine.ts';
 import { DatabaseUnavailable } from '../../src/storage/database.ts';
 import { openCluster } from '../support/engines.ts';
@@ -53,13 +54,13 @@ for (const level of ['linearizable', 'weak'] as const)
     });
   });
 
-test('silent link: a node that waits for an answer is left out no longer than others', async (t) => {
+test('silent link: nodes that wait for a silent leader are asked again, not it', async (t) => {
   const { standIn, notes } = await start(t);
   standIn.silence(0);
   const waiting = notes.create(['second', 'b']);
   const { execute } = standIn.requests;
   // The others wait for the leader themselves, but they answer pings.
-  await until(() => standIn.requests.execute >= execute + 4);
+  await until(() => standIn.requests.execute >= execute + 8);
   assert.equal(standIn.ignored.filter((path) => path.startsWith('/db/')).length, 1);
   standIn.elect(1);
   assert.equal(await waiting, 2);
@@ -89,10 +90,42 @@ for (const next of [0, 1, 2])
       } else {
         assert.equal(titleOf(await notes.read(2)), 'second');
         assert.equal(await notes.create(['third', 'b']), 3);
+        const { execute } = standIn.forwarded;
+        assert.equal(await notes.create(['fourth', 'b']), 4);
+        assert.equal(standIn.forwarded.execute > execute, next === 0);
       }
       await database.close();
     }
   });
+
+test('silent link: an answer over a way that is left does not tell who leads', async (t) => {
+  const { standIn } = await start(t);
+  standIn.cutOff(0);
+  using cluster = new Cluster({ nodes: standIn.nodes, user: undefined, password: undefined });
+  const ask = () => cluster.send('/db/query?redirect&level=weak', [['SELECT 1']]);
+  const { node, leadership } = await ask();
+  assert.deepEqual([node, leadership], ['raft-0', cluster.leadership]);
+  standIn.faults.push({ fault: 'slow', of: 'query' });
+  const slow = ask();
+  await until(() => standIn.faults.length === 0);
+  standIn.mend(0);
+  limitCluster(t, { silentMs: 0 });
+  await until(async () => (await ask()).node === standIn.nodes[0]);
+  const late = await slow;
+  assert.deepEqual([late.node, late.leadership], ['raft-0', Number.NaN]);
+});
+
+test('silent link: the data of a leader are not those of the next one', async (t) => {
+  const { standIn } = await start(t);
+  standIn.cutOff(0);
+  using cluster = new Cluster({ nodes: standIn.nodes, user: undefined, password: undefined });
+  const { node } = await cluster.send('/db/query?redirect&level=weak', [['SELECT 1']]);
+  assert.equal((await cluster.ask(node, ['SELECT 1'])).length, 1);
+  for (const next of [1, 2]) {
+    standIn.elect(next);
+    await assert.rejects(cluster.ask(node, ['SELECT 1']), /raft-0 does not lead$/);
+  }
+});
 
 test('silent link: a copy of all data is not forwarded, which could cut it off', async (t) => {
   const { standIn, notes } = await start(t);
