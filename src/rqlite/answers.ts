@@ -43,7 +43,7 @@ export async function accepted(message: IncomingMessage, path: string): Promise<
   throw new Error(`status ${status}${VERSION_HEADER in headers ? `: ${text.slice(0, 200)}` : ''}`);
 }
 
-/** Returns the results of `count` statements, and their index in the Raft log; throws if the node failed. */
+/** Returns the results of `count` statements and their index in the log; throws without them. */
 export function answerIn(text: string, count: number) {
   const answer: { results?: readonly Result[]; error?: string; raft_index?: number } =
     JSON.parse(text);

@@ -25,7 +25,7 @@ export const EXECUTE = '/db/execute?transaction&redirect&noparse&raft_index';
 /** The message of SQLite if a batch is repeated. */
 export const DONE_ERROR = 'UNIQUE constraint failed: notes_server_batches.id';
 
-/** The message of SQLite if a batch comes so late that it may have been carried out and forgotten. */
+/** The message of SQLite if a batch comes so late that its own id may be forgotten. */
 export const LATE_ERROR = 'NOT NULL constraint failed: notes_server_batches.chain';
 
 /** What to do with a node that has missed batches. */
@@ -44,7 +44,7 @@ const NEXT_CHAIN = `(
              -1, (${CHAIN.factor} * coalesce(max(chain), 0) + ?2) % ${CHAIN.modulus})
   FROM (SELECT chain FROM notes_server_batches ORDER BY number DESC LIMIT 1))`;
 
-/** The same; none if the batches after the one with the number ?4 may be forgotten. */
+/** The same, but NULL if what came after the number ?4 may be forgotten: it could come again. */
 const CHAIN_IN_TIME = `
   iif(?4 < (SELECT max(number) FROM notes_server_batches) - ${KEPT_BATCHES}, NULL, ${NEXT_CHAIN})`;
 
