@@ -49,9 +49,12 @@ export class Table {
     asked: AskedParts = NOTHING,
     recipient?: Parameters<Write>[2],
   ): Promise<Created | undefined> {
-    const creation = { rows: records, owner, asked };
-    const demands = asked === NOTHING ? creation : { ...creation, ...demandsOf(asked) };
-    return this.#write(this.#creation, demands, recipient);
+    const { claims, moreSize } = demandsOf(asked);
+    return this.#write(
+      this.#creation,
+      { rows: records, owner, asked, claims, moreSize },
+      recipient,
+    );
   }
 
   read(id: number, owner = 0): Stored | undefined | Promise<Stored | undefined> {
@@ -90,9 +93,10 @@ export class Table {
     asked: AskedParts = NOTHING,
     recipient?: Parameters<Write>[2],
   ): Promise<(Stored & Verdict) | undefined> {
-    const { claims = [], ...demands } = demandsOf(asked);
+    const demands = demandsOf(asked);
+    const claims = [[id] as const, ...demands.claims];
     const own = { rows: [values], id, owner, condition, asked };
-    const change = { ...own, ...demands, claims: [[id] as const, ...claims] };
+    const change = { ...own, claims, moreSize: demands.moreSize };
     const { patch, replacement } = this.#kinds;
     const plain = values.includes(null) ? patch : replacement;
     return this.#write(this.#changeWith(asked) ?? plain, change, recipient);
