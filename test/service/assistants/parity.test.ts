@@ -53,14 +53,14 @@ const KEYED = withKeys({ after }, 'a-key-for-writing', 'a-key-for-reading access
 
 /** Values that are accepted, by the names of arguments. */
 async function samplesOf({ request }: Service, { path }: Variant): Promise<Args> {
-  const note = path.startsWith('/named') ? '/named/home%2Fshopping' : '/notes/1';
+  const note = path.startsWith('/named') ? '/named/Einkauf/K%C3%BCche.md' : '/notes/1';
   const { headers } = await request('GET', note, { headers: WRITER });
   const { json } = await request('GET', '/changes', { headers: WRITER });
   const versions = await request('GET', '/notes/1/versions', { headers: WRITER });
   return {
     id: 1,
-    name: path === '/notes' ? 'home/new' : 'home/shopping',
-    folder: 'home',
+    name: path === '/notes' ? 'Einkauf/new' : 'Einkauf/Küche.md',
+    folder: 'Einkauf',
     not_tags: ['nothing'],
     add: ['new'],
     remove: ['errands'],
@@ -96,7 +96,7 @@ async function seeded(): Promise<Service> {
       headers: WRITER,
     });
   const json = { title: 'Shopping', body: 'Milk', tags: ['errands'] };
-  await service.request('PUT', '/named/home%2Fshopping', { json, headers: WRITER });
+  await service.request('PUT', '/named/Einkauf/K%C3%BCche.md', { json, headers: WRITER });
   await service.request('PATCH', '/notes/1', { json: { title: 'Milk 2' }, headers: WRITER });
   await service.request('DELETE', '/notes/2', { headers: WRITER });
   return service;
