@@ -31,6 +31,8 @@ export interface OperationTool {
   readonly find?: Requested;
   /** What reads the note after a request that writes, and is shown instead of its answer. */
   readonly show?: Requested & { readonly query: string };
+  /** What reads the notes of changes: those that are there, and those in the trash. */
+  readonly titles?: readonly Requested[];
   /** What to do, by the name of an argument, the code of its violation, or the slug. */
   readonly remedies: Readonly<Record<string, string>>;
 }

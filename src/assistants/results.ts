@@ -6,10 +6,10 @@ import type { ToolRequest } from './arguments.ts';
 
 /** Returns the text of the reply to a request; only one that reads shows the body of a note. */
 export function textOf(reply: Reply, { method, ids, query, body: sent }: ToolRequest): string {
-  const { status, headers = [], body: bytes, large, createdIds = {} } = reply;
+  const { status, headers = [], createdIds = {} } = reply;
   if (status === 204)
     return JSON.stringify({ id: createdIds.note_id ?? ids.note_id, deleted: true });
-  const answer: Members = JSON.parse(`${large ? Buffer.concat(large) : bytes}`);
+  const answer: Members = answerIn(reply);
   if (Array.isArray(answer.items)) return JSON.stringify(pageOf(answer, answer.items));
   const { body, etag = headers[headers.indexOf('etag') + 1], ...members } = answer;
   const { tags = sent.tags } = members;
@@ -21,6 +21,30 @@ export function textOf(reply: Reply, { method, ids, query, body: sent }: ToolReq
   const remaining = Number(members.characters) - end;
   const rest = remaining > 0 && { remaining, next_offset: end };
   return JSON.stringify({ ...note, body, ...rest });
+}
+
+/** Resolves with the text of a page of changes, each with the title of its note. */
+export async function changesOf(
+  reply: Reply,
+  titleOf: (id: string) => Promise<unknown>,
+): Promise<string> {
+  const { items, ...page } = answerIn(reply);
+  const titles = new Map<unknown, unknown>();
+  const shown: object[] = [];
+  for (const { id: _, record, ...change } of items) {
+    const { note_id: note } = change;
+    // A tag has a name, a comment neither.
+    const own = record?.title ?? record?.name;
+    if (own === undefined && !titles.has(note))
+      titles.set(note, note && (await titleOf(`${note}`)));
+    if (own !== undefined && note !== undefined) titles.set(note, own);
+    shown.push({ ...change, title: own ?? titles.get(note) ?? null });
+  }
+  return JSON.stringify({ items: shown, ...page });
+}
+
+function answerIn({ body, large }: Reply) {
+  return JSON.parse(`${large ? Buffer.concat(large) : body}`);
 }
 
 /** Adds to a page of a list how to go on, and leaves of a snippet only its text. */

@@ -9,7 +9,7 @@ import type { Members } from '../resources/resource.ts';
 import { requestOf, type ToolRequest } from './arguments.ts';
 import type { OperationTool, Requested } from './generated.js';
 import type { Tool } from './protocol.ts';
-import { textOf } from './results.ts';
+import { changesOf, textOf } from './results.ts';
 
 /** Names of the API that are no words of the language. */
 const OWN_WORD = /[_-]/;
@@ -82,11 +82,31 @@ async function callRoute(routes: readonly Route[], tool: OperationTool, args: Me
   if (isRead) call.ensureSendable();
   const reply = await routeOf(routes, request).handle(inPlaceOf(call, request));
   const createdIds = isRead ? {} : { ...ids, ...reply.createdIds };
-  const { show } = tool;
-  const text = show
-    ? `${(await ask(routes, show, [`${createdIds.note_id}`], show.query, call)).body}`
-    : textOf(reply, request);
+  const { show, titles } = tool;
+  const text = titles
+    ? await changesOf(reply, (id) => titleOf(routes, titles, id, call))
+    : show
+      ? `${(await ask(routes, show, [`${createdIds.note_id}`], show.query, call)).body}`
+      : textOf(reply, request);
   return { content: [{ type: 'text', text }], createdIds };
+}
+
+/** Resolves with the title of a note as the first request finds it; null if none does. */
+async function titleOf(
+  routes: readonly Route[],
+  [first, ...others]: readonly Requested[],
+  id: string,
+  call: Call,
+): Promise<unknown> {
+  if (!first) return null;
+  try {
+    call.ensureSendable();
+    const { body } = await ask(routes, first, [id], '', call);
+    return JSON.parse(`${body}`).title;
+  } catch (error) {
+    if (Object(error).slug !== 'not-found') throw error;
+    return titleOf(routes, others, id, call);
+  }
 }
 
 /** Resolves with the reply to another request that reads. */

@@ -29,6 +29,8 @@ interface Declaration {
   /** An operation that finds the id of a note by its name, and one that reads it afterwards. */
   readonly find?: string;
   readonly show?: { readonly operation: string };
+  /** Operations that read notes, one of which has the title of each. */
+  readonly titles?: readonly string[];
   /** What to do, by the slug of a problem, the code of a violation, or the name of an argument. */
   readonly remedies?: JsonObject;
 }
@@ -57,7 +59,7 @@ export function toolsOf(
     const pathNames = [...found.route.template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     return { ...request, ...found.route, pathNames };
   };
-  return declared.map(({ listing, required = [], find, show, ...tool }) => {
+  return declared.map(({ listing, required = [], find, show, titles, ...tool }) => {
     const { readOnlyHint } = Object(listing.annotations);
     const added = readOnlyHint ? {} : shared.arguments;
     const taken = Object.entries({ ...tool.arguments, ...added });
@@ -79,6 +81,7 @@ export function toolsOf(
       requests: tool.requests.map(requested),
       ...(find && { find: requested({ operation: find }) }),
       ...(show && { show: requested(show) }),
+      ...(titles && { titles: titles.map((operation) => requested({ operation })) }),
       remedies: { ...shared.remedies, ...tool.remedies },
     };
   });
