@@ -1,15 +1,18 @@
 // Characters of texts, which are code points, where JavaScript counts units of UTF-16.
 
-const PAIRS = /[\ud800-\udbff][\udc00-\udfff]/g;
+const PAIR = /[\ud800-\udbff][\udc00-\udfff]/;
 
 /** Returns the number of characters of a text. */
 export function countCharacters(text: string): number {
-  return text.length - (text.match(PAIRS)?.length ?? 0);
+  if (!PAIR.test(text)) return text.length;
+  let count = 0;
+  for (let index = 0; index < text.length; index = indexAfter(text, index, 1)) count += 1;
+  return count;
 }
 
 /** Returns `limit` characters of a text after the first `offset`, or as many as there are. */
 export function sliceCharacters(text: string, offset: number, limit: number): string {
-  if (text.search(PAIRS) === -1) return text.slice(offset, offset + limit);
+  if (!PAIR.test(text)) return text.slice(offset, offset + limit);
   const start = indexAfter(text, 0, offset);
   return text.slice(start, indexAfter(text, start, limit));
 }

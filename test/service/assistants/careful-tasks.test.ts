@@ -28,7 +28,7 @@ test('careful tasks: "Read me the long report, from where you stopped."', async 
   assert.equal(parts.join(''), body);
 });
 
-test('careful tasks: "Lösche die Notiz über den alten Router. Ach nein, doch nicht."', async (t) => {
+test('careful tasks: "Lösche die Notiz über den Router. Ach nein, doch nicht."', async (t) => {
   const service = await startService(t);
   const json = { title: 'Alter Router', body: 'admin', tags: ['netz'] };
   await service.request('POST', '/notes', { json });

@@ -1,4 +1,4 @@
-// An answer that is lost: the refusal has a key with which the call is repeated, and every tool that
+// An answer that is lost: the refusal has a key with which the call is repeated. Every tool that
 // writes is carried out once, whether the first call was or not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
