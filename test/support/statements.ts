@@ -110,6 +110,11 @@ export async function collectStatements(test: Ends): Promise<NamedStatement[]> {
   const feed = new ChangeFeed(database);
   await hear('changes: last cursor', () => feed.lastCursor());
   const after = await feed.lastCursor();
+  await hear('changes: from a time on', () => feed.cursorAt(0));
+  const types = ['note.created'];
+  await hear('changes: of a type', () =>
+    feed.read({ after, limit: 10, withRecords: false, types }),
+  );
   await hear('changes: read', () => feed.read({ after, limit: 10, withRecords: false }));
   await hear('changes: read with records', () =>
     feed.read({ after, limit: 10, withRecords: true }),
