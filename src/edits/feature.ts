@@ -1,6 +1,6 @@
 // Appends to notes, and edits of them in one place: clients need neither read nor send the body.
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
-import { BOUNDS, MAX_BODY_LENGTH } from '../contract/generated.js';
+import { BOUNDS, MAX_BODY_LENGTH, MAX_TITLE_LENGTH } from '../contract/generated.js';
 import { violationAt } from '../contract/violations.ts';
 import type { Core } from '../feature.ts';
 import { isText } from '../http/body/formats.ts';
@@ -96,7 +96,8 @@ function readBody({ format, body }: Call): unknown {
 /** Returns the note that an append creates. Throws 422. */
 function newNote({ parameters, body, call }: Input<{ readonly name: string }, EditBody>) {
   if (!/\S/.test(body.text)) refuse('blank', call, 'text');
-  return { title: parameters.name, body: body.text };
+  const title = [...parameters.name].slice(0, MAX_TITLE_LENGTH).join('');
+  return { title: /\S/.test(title) ? title : '-', body: body.text };
 }
 
 /** Throws 422 if `state` is a reason to refuse the text in `field`. */

@@ -11,6 +11,7 @@ import { notes } from '../resources/notes.ts';
 import type { Members } from '../resources/resource.ts';
 import { namesInLists } from './in-lists.ts';
 import { createFinder, isTaken, namesOfNotes } from './named-notes.ts';
+import { mendRawPath } from './raw-paths.ts';
 
 type Named = Input<{ readonly name: string }, Members>;
 type AtId = Input<{ readonly note_id: number }, Members> & Pick<RecordInput, 'at'>;
@@ -37,6 +38,7 @@ export function names(
   return {
     inLists: namesInLists,
     inWrites: namesOfNotes,
+    mend: mendRawPath,
     recordRoutes(handlersOf) {
       const records = handlersOf(notes);
       const { replace, patch, remove, served } = records;
@@ -55,7 +57,8 @@ export function names(
       ];
       return operations.map((each) => {
         const answer = (input: Named) => performAt(input, each, records, find);
-        return endpoint(each.method, `/named/{name}${each.suffix}`, answer, each.readBody);
+        const route = endpoint(each.method, `/named/{name}${each.suffix}`, answer, each.readBody);
+        return { ...route, takesRest: each.suffix === '' };
       });
     },
   };
@@ -69,12 +72,13 @@ async function readNamed({ read, basePath }: Records, input: AtId): Promise<Repl
 
 /** Performs an operation; repeats this if another request creates or deletes the note. */
 async function performAt(
-  input: Named,
+  sent: Named,
   { suffix, perform, newNote, findAnswered }: NamedOperation,
   { create }: Records,
   find: ReturnType<typeof createFinder>,
 ): Promise<Reply> {
-  const { name } = input.parameters;
+  const name = sent.parameters.name.normalize();
+  const input = { ...sent, parameters: { ...sent.parameters, name } };
   const path = `/named/${name}${suffix}`;
   for (let isFirst = true; ; isFirst = false) {
     const found = await find(name, isFirst);

@@ -65,11 +65,10 @@ const DEMANDED: Record<string, Record<string, Schema>> = {
   listTags: TAG_LIST,
   listTagsOfNote: TAG_LIST,
   listChanges: {
-    since: { pattern: '^[0-9a-f]{8}-(?:0|[1-9][0-9]{0,14})$' },
     limit: { minimum: 1, maximum: 1_000, default: 100 },
     wait: { minimum: 0, maximum: 30, default: 0 },
-    include: { maxItems: 1 },
-    'include/items': { enum: ['record'] },
+    type: { maxItems: 11 },
+    include: { maxItems: 7 },
   },
   listComments: ORDERED_LIST,
   getLivez: { verbose: { pattern: '^(?:1|true)?$' } },

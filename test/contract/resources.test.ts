@@ -21,15 +21,18 @@ interface Names {
 }
 
 /** The parameters of lists that are no filters. */
-const OTHERS = ['order', 'limit', 'offset', 'after', 'before', 'fields', 'include'];
+const OTHERS = [
+  ...['order', 'limit', 'offset', 'fields', 'include'],
+  ...['after', 'before', 'after_name', 'before_name'],
+];
 
 /** Returns the names of the parameters that the filters of a resource read from a query. */
 function filterNamesOf(resource: Resource): string[] {
   const read = new Set<string>();
   const parameters = new Proxy({}, { get: (_, name) => void read.add(String(name)) });
   for (const { value } of Object.values(listsOf(resource).filters)) value(parameters);
-  // The path of the tags on a note has its id.
-  read.delete(notes.idParameter);
+  // The path of the tags on a note has its id. An order by name selects the notes that have one.
+  for (const name of [notes.idParameter, 'order']) read.delete(name);
   return [...read].sort();
 }
 

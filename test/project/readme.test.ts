@@ -53,6 +53,7 @@ for (const [name, text] of [
   ['threads', guide('threads')],
   ['finding notes', guide('finding-notes')],
   ['safe writes', guide('safe-writes')],
+  ['following changes', guide('following-changes')],
   ['undoing', guide('undoing')],
 ] as const) {
   test(`${name}: the commands of the tour print what it shows`, async (t) => {
