@@ -36,7 +36,7 @@ async function play(t: TestContext, isErasing: boolean, overrides: Overrides = {
   t.mock.method(Date, 'now', () => now);
   setLimits(t, RETENTION_TIMES, { thinEveryMs: isErasing ? 1 : 3_600_000, pauseFactor: 0 });
   const { request, file } = await startService(t, overrides);
-  const database = isErasing ? await openPath(file) : undefined;
+  const database = isErasing ? await openPath(overrides.db ?? file) : undefined;
   t.after(() => database?.close());
   const list = async (path: string) => (await request('GET', `/notes/1/versions${path}`)).json;
   await request('POST', '/notes', { json: { title: 'a', body: '0' } });
@@ -75,5 +75,5 @@ test('versions: random changes, as in a model (in memory)', (t) =>
 
 test('versions: random changes, as in a model (the stand-in of a cluster)', async (t) => {
   const { nodes } = await startStandIn(t);
-  await play(t, false, { db: clusterAddress(nodes) });
+  await play(t, true, { db: clusterAddress(nodes) });
 });
