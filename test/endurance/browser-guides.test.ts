@@ -8,7 +8,7 @@ import { GUIDES } from '../../src/docs/guides.ts';
 import { NO_CLIPBOARD, open, pasted, skip } from '../support/browser.ts';
 import { startService } from '../support/service.ts';
 
-const PHONE = { width: 390, height: 844 };
+const PHONE = { width: 360, height: 740 };
 const DESKTOP = { width: 1280, height: 900 };
 const WRITTEN = 'http://127.0.0.1:3000';
 
@@ -91,7 +91,7 @@ test('guides: the list of all is at the side, or folded on a phone', { skip }, a
     }
     await link.waitFor();
     // After the link to the guide itself.
-    for (let stop = 0; stop < 20 && !(await isFocused(page, 'Finding notes')); stop += 1)
+    for (let stop = 0; stop < 40 && !(await isFocused(page, 'Finding notes')); stop += 1)
       await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/docs/guides/finding-notes');

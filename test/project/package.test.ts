@@ -71,7 +71,7 @@ test('package: an installation has no script to allow but that of sqlite3', () =
     assert.equal(manifest.scripts[name], 'npm run clean && npm run build', name);
 });
 
-test('package: npm lists what an installation has, and marks what only developers need', async () => {
+test('package: npm lists what is installed, and marks what only developers need', async () => {
   // With --omit=dev, npm 11 leaves out packages that both need.
   const args = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx'];
   const { stdout } = await promisify(execFile)('npm', args, { cwd: root, maxBuffer: 1e8 });
