@@ -130,6 +130,7 @@ async function serve(
       for (const onArrival of arrivalObservers) onArrival();
       dispatcher.dispatch(arrival);
     },
+    mend: (...input) => features.some(({ mend }) => mend?.(...input)),
     onRefused(...refusal) {
       for (const { onRefused } of features) onRefused?.(...refusal);
     },

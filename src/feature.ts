@@ -3,7 +3,7 @@
 import type { Ending, Sender } from './http/exchange.ts';
 import type { Bases } from './http/paths.ts';
 import type { Problem } from './http/problem.ts';
-import type { Route } from './http/route.ts';
+import type { Mend, Route } from './http/route.ts';
 import type { ListExtension } from './list-extension.ts';
 import type { BatchMeter } from './storage/batcher.ts';
 import type { Database } from './storage/database.ts';
@@ -49,6 +49,7 @@ export interface Feature {
   readonly onArrival?: () => void;
   /** Called when a request has ended, answered or not, or when its stream has begun or ended. */
   readonly onEnd?: (ending: Ending) => void;
+  readonly mend?: Mend;
   /** Called for malformed or late input that was refused. */
   readonly onRefused?: (requestId: string, problem: Problem, sender: Sender) => void;
   /** Called when the keys of clients have changed. */

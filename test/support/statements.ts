@@ -53,6 +53,8 @@ const FILTERS = new Map<Resource, readonly Readonly<Record<string, unknown>>[]>(
     notes,
     [
       ...[{ tag_id: [1] }, { tag: ['a'], tag_id: [2] }, { untagged: 'true' }, { named: 'true' }],
+      ...[{ folder: 'a' }, { folder: 'a', tag: ['a'] }, { order: 'name' }],
+      ...[{ not_tag: ['a'] }, { not_tag: ['a'], not_tag_id: [1] }, { tag: ['a'], not_tag: ['b'] }],
       ...[{ created_after: TIMES.created_after }, { updated_before: TIMES.updated_before }],
       ...[TIMES, { tag: ['a'], ...TIMES }, { q: 'a' }, { q: 'a', tag_id: [1] }],
     ],
@@ -217,7 +219,7 @@ async function hearLists(resource: Resource, database: Database, hear: Hear): Pr
     await list(more);
   for (const parameters of FILTERS.get(resource) ?? []) {
     const orders = 'q' in parameters ? ['rank', 'id'] : ['id', '-updated'];
-    for (const order of orders) await list({ order }, parameters);
+    for (const order of orders) await list({ order, ...parameters }, parameters);
   }
   await table.create([{ body: LARGE }, { body: LARGE }, { body: LARGE }], owner);
   await list({ limit: 3 });
