@@ -26,7 +26,7 @@ export function renderGuide(guide: Guide, markdown: string): string {
 <link rel="stylesheet" href="${ROOT}docs/guide.css">
 <script src="${ROOT}docs/copy.js" type="module"></script>
 ${renderSearchScript(ROOT)}`,
-    side: `<nav class="side" aria-label="Guides">
+    side: `<nav class="side" aria-label="Guides" tabindex="0">
 ${renderGuideMenu(ROOT, guide, renderer.sections)}
 </nav>
 `,
