@@ -1,4 +1,5 @@
 // Notes that are written with their tags, which a request gives by id or by name.
+import { jointChange } from '../joint-changes.ts';
 import { CREATED, CREATED_ID } from '../records/creation.ts';
 import type { WritePart } from '../records/parts.ts';
 import { insertSql, newRecords } from '../records/writes.ts';
@@ -8,7 +9,7 @@ import { tags } from '../resources/tags.ts';
 import { lastIdSql } from '../storage/numbers.ts';
 import { SET_TIMES } from '../storage/parameter.ts';
 import { readTags } from './bodies.ts';
-import { taggedChange } from './tagged-changes.ts';
+import { tagsInChanges } from './tagged-changes.ts';
 
 /** Returns the SQL of the id of a tag, given its id or name; NULL if there is none. */
 export function tagIdSql(tag: string): string {
@@ -28,7 +29,7 @@ function literal(value: FieldValue | null): string {
 /** Tags that are given by id: an unknown one refuses the request. */
 const TAG_IDS: WritePart = {
   name: 'tagIds',
-  askedBy: ['tag_ids', 'tags'],
+  askedBy: ['tag_ids', 'tags', 'add_tags', 'remove_tags'],
   read: readTags,
   lists: { tags_by_id: ['_tag', '_place'] },
   queries: `
@@ -80,11 +81,15 @@ const TAG_NAMES: WritePart = {
   last: { setTimes: SET_TIMES.write },
 };
 
-const PARTS = [TAG_IDS, TAG_NAMES];
+/** The tags that a change takes from a note, by name; NULL stands for all that it does not give. */
+const UNWANTED: WritePart = { name: 'unwanted', lists: { unwanted: ['_tag'] } };
+
+const inChanges = tagsInChanges(CREATE_TAGS);
+const PARTS = [TAG_IDS, TAG_NAMES, UNWANTED].map((part) => ({
+  ...{ ...part, change: jointChange, inChanges },
+}));
 
 /** Returns the parts of tags in writes. */
 export function tagsOfNotes(resource: Resource): readonly WritePart[] {
-  if (resource !== notes) return [];
-  const change = taggedChange(PARTS, CREATE_TAGS, TAG_IDS.admits);
-  return PARTS.map((part) => ({ ...part, change }));
+  return resource === notes ? PARTS : [];
 }

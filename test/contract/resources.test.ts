@@ -96,9 +96,11 @@ for (const resource of RESOURCES) {
       const body = resolve(`${pointer}/requestBody`);
       const place = resolve(`${body}/content/application~1json/schema`);
       const { required = [] } = at(place ?? '') as Schema;
-      const tagged = resource === notes ? ['tag_ids', 'tags'] : [];
       const times = method === 'POST' ? ['created_at', 'updated_at'] : [];
-      const members = [...Object.keys(fields), ...tagged, ...times].sort();
+      const names = method === 'PUT' ? [] : ['name'];
+      const single = method === 'PATCH' ? ['add_tags', 'remove_tags'] : [];
+      const added = resource === notes ? ['tag_ids', 'tags', ...names, ...single] : [];
+      const members = [...Object.keys(fields), ...added, ...times].sort();
       assert.deepEqual([...(operation.body?.members ?? [])].sort(), members);
       for (const [name, { type, default: byDefault }] of Object.entries(fields)) {
         const schema = at(resolve(`${place}/properties/${name}`) ?? '') as Schema;
