@@ -41,9 +41,9 @@ export function lists(
     return {
       members: membersIn(parts, { fields, include }),
       values,
-      conditions: (id, valueOf) =>
+      conditions: (id, valueAt) =>
         Object.keys(values).flatMap(
-          (name) => parts.filters[name]?.condition?.(id, valueOf(name)) ?? [],
+          (name) => parts.filters[name]?.condition?.(id, valueAt(name)) ?? [],
         ),
     };
   };
