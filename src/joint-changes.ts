@@ -23,7 +23,7 @@ import { notes } from './resources/notes.ts';
 import { tagSql } from './storage/numbers.ts';
 import { namedRows } from './storage/parameter.ts';
 import type { Columns, Step } from './storage/step.ts';
-import type { Steps, WriteKind } from './storage/writer.ts';
+import type { Change as MemoryChange, Steps, WriteKind } from './storage/writer.ts';
 
 /** Returns the changes that ask for any of these parts. */
 export function jointChange(
@@ -38,13 +38,16 @@ export function jointChange(
       stepsByParts.set(names, steps);
       return steps;
     },
-    lists: (writes) => ({
-      requests: writes.map((write) => [
-        ...[write.id, write.condition, write.at ?? null, hasAllFields(write)],
-      ]),
-      ...sentBy(writes),
-      ...listsOf(partsOf(parts, writes), writes),
-    }),
+    lists(writes) {
+      const asked = partsOf(parts, writes);
+      const requests = writes.map((write) => {
+        const row = [write.id, write.condition, write.at ?? null, hasAllFields(write)];
+        for (const { name, ofRequest = [] } of asked)
+          row.push(...(write.asked[name]?.ofRequest ?? ofRequest.map(() => null)));
+        return row;
+      });
+      return { requests, ...sentBy(writes), ...listsOf(asked, writes) };
+    },
     outcomes(writes, { before = [], update = [] }) {
       const judge = judgeBy(before.find(({ position }) => position === 0) ?? {});
       const found = new Map([...before, ...update].map((row) => [row.id, row]));
@@ -57,12 +60,12 @@ export function jointChange(
     },
     changes(write, changed) {
       if (!changed || changed.refusal) return [];
-      const asked = parts.filter(({ name }) => name in write.asked);
-      const areas = asked.flatMap(({ inChanges }) => inChanges?.area ?? []);
-      // Without fields, perhaps nothing changes: the tags may be the same as before.
-      if (areas.length === 0 && !hasFields(write)) return [];
       const { text, tag } = changed;
-      return [[notes.table, write.id, { text, tag }], ...areas.map((area) => [area] as const)];
+      const all: MemoryChange[] = [[notes.table, write.id, { text, tag }]];
+      for (const { name, inChanges } of parts)
+        if (inChanges?.area && name in write.asked) all.push([inChanges.area]);
+      // Without fields, perhaps nothing changes: the tags may be the same as before.
+      return all.length > 1 || hasFields(write) ? all : [];
     },
     rewrites: { bytes: bytesWithOwnedSql(notes), factor: 2 },
   };
@@ -90,14 +93,15 @@ const IS_GIVEN = Object.keys(notes.fields).map((name) => `sent.${name} IS NOT NU
 function stepsWith(parts: readonly WritePart[]): Steps {
   const added = [...new Set(parts.flatMap(({ inChanges }) => inChanges ?? []))];
   const conditions = parts.flatMap(({ admits }) => admits ?? []);
+  const ofRequest = parts.flatMap((part) => part.ofRequest ?? []);
   const named = [
-    namedRows('requests', ['_id', '_condition', '_at', '_has_all_fields']),
+    namedRows('requests', ['_id', '_condition', '_at', '_has_all_fields', ...ofRequest]),
     changedRows(notes),
     ...queriesOf(parts),
     `admitted AS MATERIALIZED (
-      SELECT _position, id FROM requests CROSS JOIN ${TARGET}
+      SELECT ${['_position', 'id', ...ofRequest].join(', ')} FROM requests CROSS JOIN ${TARGET}
       WHERE ${conditions.join(' AND ') || 'TRUE'})`,
-    ...added.map(({ queries }) => queries),
+    ...added.flatMap(({ queries = [] }) => queries),
   ].join(',\n    ');
   const stepsOf = (writes: readonly Columns[]): Steps => {
     const entries = writes.flatMap((each) => Object.entries(each));

@@ -52,7 +52,9 @@ type RowName = readonly [row: number, name: string | null];
 
 /** Returns the names in bodies. Throws 422 if two are the same. */
 const readNames: NonNullable<WritePart['read']> = ({ call, parameters }, bodies, newAt) => {
-  const rows = Array.from(bodies, ({ name }, row) => [row, name] as RowName);
+  const rows = Array.from(bodies, ({ name }, row) => {
+    return [row, typeof name === 'string' ? name.normalize() : name] as RowName;
+  });
   // A new note has no name to take away.
   const names = rows.filter(([, name]) => typeof name === 'string' || (name === null && !newAt));
   if (names.length === 0) return undefined;

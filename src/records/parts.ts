@@ -90,7 +90,7 @@ export interface WritePart {
 /** What parts add to changes of records. */
 export interface PartOfChanges {
   /** Its named queries. They can use all lists but `sent`, and `admitted`. */
-  readonly queries: string;
+  readonly queries?: string;
   /** What it writes before the records, and last, by name. Then, `admitted` is not known. */
   readonly steps: Columns;
   readonly last?: Columns;

@@ -9,8 +9,8 @@ import type { Members } from '../resources/resource.ts';
 import type { Row } from '../storage/database.ts';
 import type { Values } from '../storage/writer.ts';
 
-/** A tag of a row: the position of the row, and the id or name of the tag. */
-export type RowTag = readonly [row: number, tag: number | string];
+/** A tag of a row: the position of the row, the id or name of the tag; the name if it is added. */
+export type RowTag = readonly [row: number, tag: number | string, added?: string];
 
 /** In bulk requests, this many tags count as one line. */
 const TAGS_PER_LINE = 2;
@@ -73,25 +73,25 @@ export function askedSingly(
   removed: readonly string[],
   format: BodyFormat,
 ): AskedParts {
-  const tags = added.map((name): RowTag => [0, name]);
-  const unwanted = removed.map((name) => [0, name]);
+  const tags = added.map((name): RowTag => [0, name, name]);
+  const rows = removed.map((name) => [0, name]);
   return {
     ...(tags.length > 0 && askedTags(tags, format)),
-    ...(unwanted.length > 0 && { unwanted: { lists: { unwanted } } }),
+    ...(rows.length > 0 && { removed: { lists: { removed_tags: rows } } }),
   };
 }
 
 /** Returns what a change asks that gives a note these tags alone. */
 export function askedForAll(tags: readonly RowTag[], format: BodyFormat): AskedParts {
-  return { ...askedTags(tags, format), unwanted: { lists: { unwanted: [[0, null]] } } };
+  return { ...askedTags(tags, format), replaces: { ofRequest: [1] } };
 }
 
 /** Returns what a request with these tags asks of the parts of {@link tagsOfNotes}. */
 export function askedTags(tags: readonly RowTag[], format: BodyFormat): AskedParts {
   const byId: Values[] = [];
   const byName: Values[] = [];
-  for (const [place, [row, tag]] of tags.entries())
-    if (typeof tag === 'string') byName.push([row, tag]);
+  for (const [place, [row, tag, added]] of tags.entries())
+    if (typeof tag === 'string') byName.push(added === undefined ? [row, tag] : [row, tag, added]);
     else byId.push([row, tag, place]);
   const mode = byId.length === 0 ? 'names' : byName.length === 0 ? 'ids' : undefined;
   // One request could create a tag that has an id which another one has found to be unknown.

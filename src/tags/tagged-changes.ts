@@ -1,8 +1,8 @@
-// What tags add to changes of notes.
+// What tags add to changes of notes: they replace all tags of a note, or change single ones.
 import type { PartOfChanges } from '../records/parts.ts';
 import { SET_TIMES } from '../storage/parameter.ts';
 
-/** Returns the tags in changes, given the SQL that creates those with a new name. */
+/** Returns the tags in changes that notes get, given the SQL that creates those with a new name. */
 export function tagsInChanges(createTags: string): PartOfChanges {
   return {
     queries: `
@@ -10,31 +10,33 @@ export function tagsInChanges(createTags: string): PartOfChanges {
       SELECT id AS note_id, _tag AS tag_id, NULL AS added FROM tags_by_id
       CROSS JOIN admitted ON admitted._position = _request
       UNION ALL
-      SELECT id, (SELECT min(id) FROM tags WHERE name = _tag),
-        iif(_request IN (SELECT _request FROM unwanted WHERE _tag IS NULL), NULL, _tag)
-      FROM tags_by_name CROSS JOIN admitted ON admitted._position = _request),
-    removed AS MATERIALIZED (
-      SELECT note_tags.note_id, note_tags.tag_id FROM unwanted
-      CROSS JOIN admitted ON admitted._position = _request
-      CROSS JOIN note_tags ON note_tags.note_id = id
-      WHERE _tag IS NULL
-        AND (note_tags.note_id, note_tags.tag_id) NOT IN (SELECT note_id, tag_id FROM chosen)
-      UNION ALL
-      SELECT admitted.id, tags.id FROM unwanted
-      CROSS JOIN admitted ON admitted._position = _request CROSS JOIN tags ON name = _tag)`,
+      SELECT id, (SELECT min(id) FROM tags WHERE name = _tag), _added FROM tags_by_name
+      CROSS JOIN admitted ON admitted._position = _request)`,
     steps: {
       createTags,
       untag: `
-      DELETE FROM note_tags WHERE (note_id, tag_id) IN (SELECT note_id, tag_id FROM removed)`,
+      DELETE FROM note_tags WHERE note_id IN (SELECT id FROM admitted WHERE _replaces)
+        AND (note_id, tag_id) NOT IN (SELECT note_id, tag_id FROM chosen)`,
       tag: `
       INSERT INTO note_tags (note_id, tag_id)
       SELECT note_id, tag_id FROM chosen WHERE NOT EXISTS (
         SELECT 1 FROM note_tags AS each
         WHERE each.note_id = chosen.note_id AND each.tag_id = chosen.tag_id)
-      AND NOT EXISTS (
+      AND (added IS NULL OR NOT EXISTS (
         SELECT 1 FROM tags CROSS JOIN note_tags AS each
-        WHERE tags.name = added AND each.note_id = chosen.note_id AND each.tag_id = tags.id)`,
+        WHERE tags.name = added AND each.note_id = chosen.note_id AND each.tag_id = tags.id))`,
     },
     last: { setTimes: SET_TIMES.write },
   };
 }
+
+/** The tags in changes that are taken from notes. */
+export const REMOVED_IN_CHANGES: PartOfChanges = {
+  steps: {
+    removeTags: `
+      DELETE FROM note_tags WHERE (note_id, tag_id) IN (
+        SELECT admitted.id, tags.id FROM removed_tags
+        CROSS JOIN admitted ON admitted._position = _request CROSS JOIN tags ON name = _tag)`,
+  },
+  last: { setTimes: SET_TIMES.write },
+};

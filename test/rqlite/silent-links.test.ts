@@ -13,7 +13,7 @@ import { plainTable } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 
 const LIMITS = {
-  ...{ firstPauseMs: 2, maxPauseMs: 20, nodeMs: 50, silentMs: 3_600_000, refusalMs: 0 },
+  ...{ firstPauseMs: 2, maxPauseMs: 20, nodeMs: 200, silentMs: 3_600_000, refusalMs: 0 },
   ...{ recheckMs: Number.POSITIVE_INFINITY, quietMs: Number.POSITIVE_INFINITY },
 };
 
