@@ -16,7 +16,9 @@ import { type Json, type JsonObject, toolsOf } from './tools.ts';
 const CONTRACT_ID = 'contract';
 const IGNORED = `${CONTRACT_ID}#/components/schemas/Ignored`;
 /** Ignored, too, unless the request creates a record. */
-const CREATION_TIME = `${CONTRACT_ID}#/components/schemas/CreationTime`;
+const OF_CREATIONS = ['CreationTime', 'CreationName'].map(
+  (name) => `${CONTRACT_ID}#/components/schemas/${name}`,
+);
 const PROBLEM_JSON = 'application/problem+json';
 
 /** The keywords of OpenAPI and of generators. Ajv's strict mode rejects unknown ones. */
@@ -210,7 +212,7 @@ class Contract {
       isList,
       hasCommas: isList && (type === 'integer' || explode === false),
       default: schema.default,
-      rule: declared.description,
+      rule: schema.description,
       validate: this.#validator('all', declared),
     };
   }
@@ -226,7 +228,7 @@ class Contract {
       validateFully: this.#validator('all', of),
     });
     const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonObject>);
-    const refs = isCreation ? [IGNORED] : [IGNORED, CREATION_TIME];
+    const refs = isCreation ? [IGNORED] : [IGNORED, ...OF_CREATIONS];
     const ignored = properties.filter(([, { $ref }]) => refs.includes(String($ref)));
     const members = properties.filter((each) => !ignored.includes(each));
     return {

@@ -7,6 +7,7 @@ import { isText } from '../http/body/formats.ts';
 import { notFound } from '../http/paths.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call } from '../http/route.ts';
+import type { RecordInput } from '../records/parts.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
 import { notes } from '../resources/notes.ts';
 import { createKeyFinder, readKey, settleKey } from '../retries/feature.ts';
@@ -21,7 +22,7 @@ type EditBody = {
   readonly new_text: string;
 };
 
-type AtId = Input<{ readonly note_id: number }, EditBody>;
+type AtId = Input<{ readonly note_id: number }, EditBody> & Pick<RecordInput, 'at'>;
 
 /** The longest part that a text can repeat too often, in units of UTF-16. */
 const MAX_PART = Math.floor((2 * MAX_BODY_LENGTH) / BOUNDS.repetitions);
@@ -47,13 +48,13 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>
 /** The appends and the edits of notes; `operations` are those at other paths of the notes, too. */
 export function edits(core: Core) {
   async function perform(input: AtId, path: string): Promise<Reply> {
-    const { parameters, headers, call } = input;
+    const { parameters, headers, call, at } = input;
     const { old_text: oldText, new_text: newText, text = newText } = input.body;
     if (oldText && REPETITIVE.test(oldText)) refuse('repetitive', call, 'old_text');
     const once = readKey(input, path);
     const condition = writeCondition(headers);
     const write: Write = (kind, content) => core.write(kind, content, call);
-    const note = await rewrite(write, parameters.note_id, condition, once, text, oldText);
+    const note = await rewrite(write, parameters.note_id, condition, once, text, oldText, at);
     if (!note) throw notFound(notes.label, call.pathValues[0]);
     const { state, tag, known } = note;
     if (state === 'unmatched') throw preconditionFailed(tag, headers);

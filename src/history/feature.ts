@@ -14,7 +14,7 @@ import type { Database } from '../storage/database.ts';
 import { startErasure } from './erasure.ts';
 import { LATEST, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
 import { type KeptInput, listKept, type SlowQueue } from './kept-pages.ts';
-import { startRetention } from './retention.ts';
+import { startRetention, startThinning } from './retention.ts';
 import { EMPTY_TRASH, ERASE_NOTE, ERASE_VERSIONS, onNote, onRows, RESTORE } from './writes.ts';
 
 type AtNote<Content = unknown> = Input<{ readonly note_id: number }, Content>;
@@ -26,7 +26,7 @@ const LABEL = 'Deleted note';
 
 /** The trash and the versions, which are kept for some days; `slow` queues reads of deep pages. */
 export function history(core: Core, slow: SlowQueue = { run: (read) => read() }): RecordFeature {
-  const works = [startErasure(core), startRetention(core)];
+  const works = [startErasure(core), startRetention(core), startThinning(core)];
   return {
     recordRoutes(handlersOf) {
       const records = handlersOf(notes);

@@ -83,7 +83,7 @@ function keysOf({ low, high, has_lower, has_higher }: Row = {}) {
  * for each item follows that of the page.
  */
 function pageSql(
-  { table, isListed, order, key, members, total }: KeptList,
+  { named, table, isListed, order, key, members, total }: KeptList,
   { after, before, fields = [] }: KeptInput['parameters'],
   isLarge: boolean,
 ): string {
@@ -99,7 +99,7 @@ function pageSql(
   const item = `(SELECT json_object(${membersSql(chosen)}) FROM ${table} WHERE ${order} = place)`;
   const items = isLarge ? "''" : `coalesce(group_concat(${item}, ',' ORDER BY place DESC), '')`;
   const page = `
-    WITH found (place, key) AS MATERIALIZED (
+    ${named ? `${named},` : 'WITH'} found (place, key) AS MATERIALIZED (
       SELECT ${order}, ${key} FROM ${table} WHERE ${isListed} AND ${isBeyond}
       ORDER BY ${order} ${before === undefined ? 'DESC' : 'ASC'} LIMIT ?1 ->> 1 OFFSET ?1 ->> 2)
     SELECT (${total}) AS total, count, low, high, ${exists('< low')} AS has_lower,

@@ -6,7 +6,7 @@ import { notes } from '../resources/notes.ts';
 import type { Source } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
 import { timeSql } from '../time.ts';
-import { deletedNotes, FIRST_POSITION, IS_VERSION_KEPT, MAX_VERSIONS } from './schema.ts';
+import { deletedNotes, FIRST_POSITION, SHOWN, thinning } from './schema.ts';
 
 /** The table with the number of days for which texts are kept. */
 export const SETTINGS = 'notes_server_history';
@@ -14,8 +14,10 @@ export const SETTINGS = 'notes_server_history';
 /** The trash. In SQL, `?1 ->> 0` is the id of a note. */
 export const TRASH = {
   table: 'deleted_notes',
+  /** The named queries that the others use. */
+  named: '',
   /** The condition of the rows of a list, and the column of which the greatest comes first. */
-  isListed: deletedNotes.isShown,
+  isListed: deletedNotes.isShown('TRUE'),
   order: 'position',
   /** What a page follows or precedes. */
   key: 'position',
@@ -35,17 +37,16 @@ export const TRASH = {
 
 export type KeptList = typeof TRASH;
 
-const ARE_LISTED = `id IN (
-  SELECT id FROM note_versions WHERE note_id = (SELECT id FROM ${notes.table} WHERE id = ?1 ->> 0)
-    AND ${IS_VERSION_KEPT} ORDER BY id DESC LIMIT ${MAX_VERSIONS})`;
-
 /** The versions of a note, unless it is in the trash. */
 export const VERSIONS: KeptList = {
   table: 'note_versions',
-  isListed: ARE_LISTED,
+  named: `
+    WITH listed (id) AS MATERIALIZED (
+      ${thinning(`(SELECT id FROM ${notes.table} WHERE id = ?1 ->> 0)`, SHOWN)})`,
+  isListed: 'id IN listed',
   order: 'id',
   key: 'version',
-  total: `SELECT count(*) FROM note_versions WHERE ${ARE_LISTED}`,
+  total: 'SELECT count(*) FROM listed',
   isWanted: 'version = ?1 ->> 1',
   number: 'version',
   members: [
@@ -56,6 +57,7 @@ export const VERSIONS: KeptList = {
 
 /** What a note has of versions, in words. */
 export const LATEST = `
+  ${VERSIONS.named}
   SELECT coalesce('latest first: ' || group_concat(
     format('%d (replaced at %s)', version, at), ', ' ORDER BY id DESC), 'but it has none') AS texts
   FROM (SELECT id, version, coalesce(${timeSql('replaced_at')}, 'an unknown time') AS at
@@ -64,10 +66,11 @@ export const LATEST = `
 /** Resolves with a text as JSON, and with the tag that its note had. */
 export async function readKept(
   { read }: Source,
-  { table, isListed, isWanted, number, members }: KeptList,
+  { named, table, isListed, isWanted, number, members }: KeptList,
   ...key: [id: number, version?: number]
 ): Promise<Stored | undefined> {
   const sql = `
+    ${named}
     SELECT json_object(${membersSql(members)}) AS text, ${tagSql(number)} AS tag
     FROM ${table} WHERE ${isListed} AND ${isWanted}`;
   const [row] = await read({ sql, parameter: JSON.stringify(key) });

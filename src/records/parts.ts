@@ -12,7 +12,7 @@ import { type Claim, sizeOf, type Values, type WriteKind } from '../storage/writ
 import type { Change, Stored } from './writes.ts';
 
 /** A request for records, whose body may be one or several. */
-export type RecordInput = Input<Ids, unknown>;
+export type RecordInput = Input<Ids, unknown> & Pick<Change, 'at'>;
 
 /** What a part decides, and adds to the answer. */
 export interface Verdict {
@@ -79,8 +79,25 @@ export interface WritePart {
   readonly after?: Columns;
   /** Here, what is admitted may change. */
   readonly last?: Columns;
-  /** The changes that ask for it. */
-  readonly change?: WriteKind<JointChange, (Stored & Verdict) | undefined>;
+  /** Returns the changes that ask for parts, given all of them. Each part has the same. */
+  readonly change?: (
+    parts: readonly WritePart[],
+  ) => WriteKind<JointChange, (Stored & Verdict) | undefined>;
+  /** What it adds to these. Parts that have the same go together. */
+  readonly inChanges?: PartOfChanges;
+}
+
+/** What parts add to changes of records. */
+export interface PartOfChanges {
+  /** Its named queries. They can use all lists but `sent`, and `admitted`. */
+  readonly queries?: string;
+  /** What it writes before the records, and last, by name. Then, `admitted` is not known. */
+  readonly steps: Columns;
+  readonly last?: Columns;
+  /** The SQL condition on a record that has changed, after these steps. */
+  readonly differs?: string;
+  /** The area of what it changes in memory. */
+  readonly area?: string;
 }
 
 /** A change of a record with what it asks of parts. */

@@ -27,8 +27,8 @@ const LAYERS = [
   ['export'],
   ['commands', 'processes'],
   ['open'],
-  // The features.
-  doors,
+  // The features, and what several of them share.
+  [...doors, 'joint-changes'],
   ['background'],
   ['feature'],
   ['contract', 'list-extension', 'pages', 'schema'],

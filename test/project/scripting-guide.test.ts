@@ -1,6 +1,6 @@
 // The guide to scripting: its tables hold, and its scripts work.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -15,6 +15,7 @@ import { LAUNCHER } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
+import { until } from '../support/until.ts';
 import { addressed, codeBlocks, codeIn, guide, inShell, sectionOf, tablesIn } from './documents.ts';
 
 const service = await startService({ after });
@@ -85,6 +86,41 @@ for (const shell of ['sh', 'bash']) {
     assert.equal(items.length, 3);
   });
 }
+
+test('scripting: the commands ask what is new', async (t) => {
+  if (spawnSync('jq', ['--version']).status !== 0) return skipLoudly(t, 'there is no jq here');
+  const { url, request } = await startService(t);
+  const create = (title: string, ...tags: string[]) =>
+    request('POST', '/notes', { json: { title, body: 'b', tags } });
+  await create('Milk', 'todo');
+  await create('Bread', 'todo', 'done');
+  await request('PATCH', '/notes/1', { json: { body: 'c' } });
+  await request('DELETE', '/notes/2');
+  for (let count = 0; count < 600; count += 1) await create('a', 'other');
+  const section = addressed(sectionOf(TEXT, 'Ask what is new'), url);
+  const [open = '', report = '', trigger = ''] = codeBlocks(section, 'sh');
+  assert.equal((await inShell('sh', open)).stdout, '1 Milk\n');
+  const lines = (await inShell('sh', report.replace('limit=1000', 'limit=99'))).stdout.split('\n');
+  assert.deepEqual(
+    [lines.length, ...lines.slice(0, 2), lines.at(-2)],
+    [602, '1 Milk', '3 a', '602 a'],
+  );
+  const running = spawn('sh', ['-c', trigger], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  running.stdout.setEncoding('utf8').on('data', (part) => {
+    printed += part;
+  });
+  t.after(() => process.kill(-(running.pid ?? assert.fail()), 'SIGKILL'));
+  // The stream begins when it is open.
+  await until(async () => {
+    await create('Rent', 'urgent');
+    return printed !== '';
+  });
+  assert.match(printed, /^(?:Urgent: Rent\n)+$/);
+});
 
 test('scripting: the commands back up the notes with a key of ~/.netrc', async (t) => {
   const cwd = temporaryFolder(t);

@@ -305,7 +305,7 @@ test('names: a note that others delete and restore meanwhile is written', async 
 
 test('names: lists can show and select them', async (t) => {
   const { request } = await startService(t);
-  await request('POST', '/notes', { json: { ...NOTE, tags: ['x'], name: 'ignored' } });
+  await request('POST', '/notes', { json: { ...NOTE, tags: ['x'] } });
   for (const name of ['b', 'a'])
     await request('PUT', `/named/${name}`, { json: { ...NOTE, tags: ['x'] } });
   for (const path of ['/notes', '/tags/1/notes'])

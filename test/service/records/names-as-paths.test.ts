@@ -46,6 +46,34 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       }
     });
 
+    test('names as paths: in a body, a name means the same in NFD, and is refused alike', async (t) => {
+      const { request } = await start(t);
+      const bodies = BEAUTIFUL.map((name) => ({ ...NOTE, name: name.normalize('NFD') }));
+      const body = bodies.map((each) => JSON.stringify(each)).join('\n');
+      const lines = { body, headers: { 'content-type': 'application/x-ndjson' } };
+      assert.equal((await request('POST', '/notes', lines)).status, 201);
+      const [nfd] = bodies;
+      assert.ok(nfd);
+      const again = await request('POST', '/notes', { json: nfd });
+      assert.deepEqual([again.status, again.json.errors[0].code], [422, 'taken']);
+      const names = async () => {
+        const { json } = await request('GET', '/notes?include=name&limit=100');
+        return json.items.map(({ name }: { name: string }) => name);
+      };
+      assert.deepEqual(await names(), BEAUTIFUL);
+      for (const [index, name] of BEAUTIFUL.entries()) {
+        const path = `/notes/${index + 1}`;
+        assert.equal((await request('PATCH', path, { json: { name: null } })).status, 200, name);
+        const renamed = await request('PATCH', path, { json: { name: name.normalize('NFD') } });
+        assert.equal(renamed.status, 200, name);
+      }
+      assert.deepEqual(await names(), BEAUTIFUL);
+      for (const [name, [code]] of Object.entries(HOSTILE)) {
+        const refused = await request('PATCH', '/notes/1', { json: { name } });
+        assert.deepEqual([refused.status, refused.json.errors?.[0].code], [422, code], name);
+      }
+    });
+
     test('names as paths: no other text is taken, in any form, by any method', async (t) => {
       const { request } = await start(t);
       for (const [name, [code, detail]] of Object.entries(HOSTILE))
