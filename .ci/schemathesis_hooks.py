@@ -26,8 +26,16 @@ def map_body(context, body):
     return with_integers(body)
 
 
+def with_slashes(parameters):
+    """It leaves slashes out of paths; a name may have them, raw and encoded."""
+    name = parameters.get("name")
+    if isinstance(name, str):
+        parameters["name"] = name + ("", "/x", "%2Fx")[len(name) % 3]
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
+    with_slashes(case.path_parameters or {})
     headers = case.headers or {}
     # A key belongs to one body, but Schemathesis makes up the same short keys again.
     key = headers.get("idempotency-key", "")

@@ -130,6 +130,7 @@ async function serve(
       for (const onArrival of arrivalObservers) onArrival();
       dispatcher.dispatch(arrival);
     },
+    mend: (...input) => features.some(({ mend }) => mend?.(...input)),
     onRefused(...refusal) {
       for (const { onRefused } of features) onRefused?.(...refusal);
     },
@@ -144,7 +145,8 @@ async function serve(
     const baseUrl = options.baseUrl ?? (socket === undefined ? address : 'http://localhost');
     bases = { baseUrl, problemBase: options.problemBase ?? `${baseUrl}/problems` };
     const readings = Object.assign({}, ...features.map((each) => each.readings));
-    const all = { routes: () => routes, readings };
+    const selects = features.find((each) => each.selects)?.selects;
+    const all = { routes: () => routes, readings, selects };
     const routes: Route[] = features.flatMap((each) => each.routes?.(bases, all) ?? []);
     dispatcher = new Dispatcher({
       routes,

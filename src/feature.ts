@@ -3,8 +3,10 @@
 import type { Ending, Sender } from './http/exchange.ts';
 import type { Bases } from './http/paths.ts';
 import type { Problem } from './http/problem.ts';
-import type { Route } from './http/route.ts';
-import type { ListExtension } from './list-extension.ts';
+import type { Mend, Route } from './http/route.ts';
+import type { FilterValue, ListExtension, Parameters } from './list-extension.ts';
+import type { Choice, Member } from './records/text.ts';
+import type { Resource } from './resources/resource.ts';
 import type { BatchMeter } from './storage/batcher.ts';
 import type { Database } from './storage/database.ts';
 import type { CommitObserver, Memory, Write } from './storage/writer.ts';
@@ -35,8 +37,20 @@ export type Readings = Readonly<Record<string, () => number | Series | Promise<n
 /** The values of a metric by what follows its name in the text, such as `_sum{batch="read"}`. */
 export type Series = Record<string, number>;
 
+/** What a request selects of the records of a resource, as their lists would. */
+export interface Selection {
+  readonly members: readonly Member[];
+  /** The values of the filters that it uses. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** Returns the SQL conditions for the record with an id, given the SQL of values by name. */
+  readonly conditions: (id: string, valueOf: (name: string) => FilterValue) => readonly string[];
+}
+
+export type Selects = (resource: Resource, parameters: Parameters & Partial<Choice>) => Selection;
+
 /** What all features give together. */
 export interface Together {
+  readonly selects?: Selects | undefined;
   readonly routes: () => readonly Route[];
   readonly readings: Readings;
 }
@@ -46,9 +60,12 @@ export interface Feature {
   /** Returns its routes, when the URLs of the service are known. */
   readonly routes?: (bases: Bases, all: Together) => readonly Route[];
   readonly inLists?: ListExtension;
+  /** Only one feature gives it. */
+  readonly selects?: Selects;
   readonly onArrival?: () => void;
   /** Called when a request has ended, answered or not, or when its stream has begun or ended. */
   readonly onEnd?: (ending: Ending) => void;
+  readonly mend?: Mend;
   /** Called for malformed or late input that was refused. */
   readonly onRefused?: (requestId: string, problem: Problem, sender: Sender) => void;
   /** Called when the keys of clients have changed. */

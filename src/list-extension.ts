@@ -8,6 +8,9 @@ export const BLOCK_BITS = 10;
 /** The columns in whose blocks records are counted. */
 export type BlockKey = 'id' | 'number';
 
+/** What pages can begin at: a column of the records, or a text that belongs to each. */
+export type SortKey = BlockKey | 'text';
+
 /** The parameters of a request, by their names in the contract. */
 export type Parameters = Readonly<Record<string, unknown>>;
 
@@ -24,16 +27,29 @@ export interface Filter {
   /** Set if records pass by a time between two, `.after` and `.before`, that blocks bound. */
   readonly time?: 'created' | 'updated';
   /** A query that counts the records that do not pass, where it is quicker than the opposite. */
-  readonly countOthers?: string;
-  /** Whether the time of a page grows with the records, as it does if this is missing. */
-  readonly isSlow?: (order: Order) => boolean;
+  readonly countOthers?: (value: FilterValue) => string;
+  /** Returns the SQL of how many records in a row of the table of blocks of ids pass. */
+  readonly countInBlock?: (blocks: string, value: FilterValue) => string;
+  /**
+   * Whether the time of a page grows with the records, as it does if this is missing; `isAlone` if
+   * the request uses no other filter.
+   */
+  readonly isSlow?: (order: Order, isAlone: boolean) => boolean;
   /** A table with the ids of the records that pass. */
   readonly source?: {
     readonly table: string;
     readonly id: string;
     readonly where: (value: FilterValue) => string;
-    /** Counts of at least these records in each block of ids. */
-    readonly counts?: { readonly table: string; readonly where: (value: FilterValue) => string };
+    /** The keys in whose order it can be read. */
+    readonly keys: readonly SortKey[];
+    /** The clause that makes SQLite read it in the order of ids, where it would take another. */
+    readonly byId?: string;
+    /** Counts of at least these records in each block of ids, or just their sum. */
+    readonly counts?: {
+      readonly table: string;
+      readonly where: (value: FilterValue) => string;
+      readonly isSum?: boolean;
+    };
     /** Whether the counts are those of exactly these records. */
     readonly isCounted?: boolean;
   };
@@ -47,8 +63,17 @@ export interface Filter {
 }
 
 export interface Order {
-  /** The column at whose values pages begin. */
-  readonly key?: BlockKey;
+  /** That at whose values pages begin. */
+  readonly key?: SortKey;
+  /** Where the texts are, if they are the key. */
+  readonly text?: {
+    readonly table: string;
+    readonly column: string;
+    /** Returns the SQL of the text of the record with this id. */
+    readonly of: (id: string) => string;
+    /** What follows `after` and `before` in the names of parameters. */
+    readonly suffix: string;
+  };
   /** SQL by which all records are sorted; without a key, pages begin at offsets. */
   readonly score?: string;
   /** Whether the score needs the records, and not only the source. */

@@ -16,7 +16,9 @@ import { type Json, type JsonObject, toolsOf } from './tools.ts';
 const CONTRACT_ID = 'contract';
 const IGNORED = `${CONTRACT_ID}#/components/schemas/Ignored`;
 /** Ignored, too, unless the request creates a record. */
-const CREATION_TIME = `${CONTRACT_ID}#/components/schemas/CreationTime`;
+const OF_CREATIONS = ['CreationTime', 'CreationName'].map(
+  (name) => `${CONTRACT_ID}#/components/schemas/${name}`,
+);
 const PROBLEM_JSON = 'application/problem+json';
 
 /** The keywords of OpenAPI and of generators. Ajv's strict mode rejects unknown ones. */
@@ -41,10 +43,17 @@ export async function compileContract(contract: URL, output: URL): Promise<void>
   await writeFile(new URL('assistants/generated.js', output), tools);
 }
 
+/** The keyword of names. What else their schema has says the same to clients, but less clearly. */
+const NAME = 'x-note-name';
+
 /** Makes references absolute, so that every schema of the document compiles on its own. */
 function prepare(name: string, value: Json): Json | undefined {
   // The service checks the names of members itself: that is faster, and finds what was meant.
   if (name === 'additionalProperties') return undefined;
+  if (value instanceof Object && NAME in value) {
+    const { type, description = '', maxLength = 0 } = value as JsonObject;
+    return { ...(type && { type }), description, [NAME]: maxLength };
+  }
   return name === '$ref' ? CONTRACT_ID + value : value;
 }
 
@@ -58,6 +67,13 @@ function limitLengthCode(cxt: KeywordCxt): void {
   const isTooLong = _`${data}.length > ${limit} && ${count} > ${limit}`;
   const isTooShort = _`${data}.length < 2 * ${limit} && ${count} < ${limit}`;
   cxt.fail(keyword === 'maxLength' ? isTooLong : isTooShort);
+}
+
+/** Says what is wrong with a name. */
+function nameCode(cxt: KeywordCxt): void {
+  const fault = cxt.gen.const('fault', _`faultInName(${cxt.data}, ${cxt.schema})`);
+  cxt.setParams({ fault });
+  cxt.fail(_`${fault} !== undefined`);
 }
 
 class Contract {
@@ -74,6 +90,15 @@ class Contract {
       ajv.removeKeyword('maxLength').removeKeyword('minLength');
       // Before `pattern`: a regular expression may take long on a text that is too long.
       ajv.addKeyword({ ...limitLength.default, code: limitLengthCode, before: 'pattern' });
+      ajv.addKeyword({
+        keyword: NAME,
+        type: 'string',
+        error: {
+          message: ({ params }) => _`${params.fault}[1]`,
+          params: ({ params }) => _`{ code: ${params.fault}[0] }`,
+        },
+        code: nameCode,
+      });
       ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
       ajv.addFormat('date-time', (text: string) => parseTime(text) !== undefined);
       // This format is for code generators; the bounds say which integers are accepted.
@@ -123,6 +148,7 @@ class Contract {
       (schema) => this.#validator('first', schema),
     );
     const contents = [
+      `import { faultInName } from '../name.js';`,
       `import { parseTime } from '../time.js';`,
       `const formats = { 'well-formed': (text) => text.isWellFormed(), 'date-time': parseTime };`,
       this.#declaration('first'),
@@ -131,7 +157,7 @@ class Contract {
       `export const MAX_SNIPPET_LENGTH = ${snippet.maxLength};`,
       `export const MAX_BODY_LENGTH = ${noteBody.maxLength};`,
       `export const MAX_TITLE_LENGTH = ${title.maxLength};`,
-      `export const NOTE_NAME = new RegExp(${JSON.stringify(name.pattern)});`,
+      `export const MAX_NAME_LENGTH = ${name[NAME]};`,
       `export const MAX_TAG_FILTERS = ${tags.maxItems};`,
       `export const BOUNDS = ${JSON.stringify(Object.assign({}, ...bounds))};`,
       `export const problems = ${JSON.stringify(this.#problemsOf())};`,
@@ -186,7 +212,7 @@ class Contract {
       isList,
       hasCommas: isList && (type === 'integer' || explode === false),
       default: schema.default,
-      rule: declared.description,
+      rule: schema.description,
       validate: this.#validator('all', declared),
     };
   }
@@ -202,7 +228,7 @@ class Contract {
       validateFully: this.#validator('all', of),
     });
     const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonObject>);
-    const refs = isCreation ? [IGNORED] : [IGNORED, CREATION_TIME];
+    const refs = isCreation ? [IGNORED] : [IGNORED, ...OF_CREATIONS];
     const ignored = properties.filter(([, { $ref }]) => refs.includes(String($ref)));
     const members = properties.filter((each) => !ignored.includes(each));
     return {

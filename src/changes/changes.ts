@@ -1,4 +1,5 @@
 // The log of changes, as clients follow it: what has changed after a cursor.
+import type { Selection, Selects } from '../feature.ts';
 import { ifReachable, membersSql, ownMembers } from '../records/text.ts';
 import { typeOf } from '../resources/relation.ts';
 import type { Resource } from '../resources/resource.ts';
@@ -17,8 +18,10 @@ export interface ChangesRequest {
   readonly after: Cursor;
   readonly limit: number;
   readonly withRecords: boolean;
-  /** The only fields that the records have, where they have them; if it is empty, all. */
-  readonly fields?: readonly string[];
+  /** The types of the changes; all, if there are none. */
+  readonly types?: readonly string[];
+  /** What records have, by `fields` and `include`, and which are meant. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
 /** The changes after a cursor, in order. */
@@ -30,8 +33,14 @@ export interface Changes {
 
 export const KEPT_CHANGES = 1_000_000;
 
+/** How many changes a read looks at, of which it may select some. */
+export const MAX_LOOKED_AT = 16_384;
+
 /** How many bytes of records a read returns at most, unless a single record exceeds them. */
 export const MAX_RECORD_BYTES = 262_144;
+
+/** The number before the first change that is kept. */
+const FIRST_KEPT = `max(first, ${LAST_NUMBER} - ${KEPT_CHANGES})`;
 
 const LINE = /^\{"id":"([^"]+)","type":"([^"]+)"/;
 
@@ -53,13 +62,38 @@ export async function lastCursor(source: Source): Promise<Cursor> {
   return cursorOf(row);
 }
 
+/**
+ * Resolves with the cursor before the first change at a time, in ms since 1970, or later; undefined
+ * if the log no longer has all changes since then.
+ */
+export async function cursorAt(source: Source, ms: number): Promise<Cursor | undefined> {
+  const sql = `
+    WITH log AS (
+      SELECT generation, ${LAST_NUMBER} AS last, ${FIRST_KEPT} AS before
+      FROM notes_server_generation)
+    SELECT generation, coalesce((
+        SELECT number - 1 FROM ${CHANGES} WHERE number > before AND at >= ?1 ->> '$'
+        ORDER BY number LIMIT 1), last) AS last,
+      before = 0 OR ?1 ->> '$' > (
+        SELECT at FROM ${CHANGES} WHERE number > before AND at IS NOT NULL
+        ORDER BY number LIMIT 1) AS is_logged
+    FROM log`;
+  const [row] = await source.read({ sql, parameter: JSON.stringify(ms) });
+  return row?.is_logged === 1 ? cursorOf(row) : undefined;
+}
+
 /** Resolves with the changes after a cursor; undefined if the log no longer has all of them. */
 export async function readChanges(
   source: Source,
-  { after, limit, withRecords, fields = [] }: ChangesRequest,
+  { after, limit, withRecords, types = [], parameters = {} }: ChangesRequest,
+  selects: Selects = ownSelection,
 ): Promise<Changes | undefined> {
-  const parameter = JSON.stringify([after.generation, after.number, limit]);
-  const [row] = await source.read({ sql: changesSql(withRecords, fields), parameter });
+  const selections = RESOURCES.map((resource) => selects(resource, parameters));
+  const values = selections.map((each) => each.values);
+  const parameter = JSON.stringify([after.generation, after.number, limit, types, values]);
+  const isSelected = isSelectedSql(selections, types);
+  const sql = changesSql(selections, withRecords, isSelected);
+  const [row] = await source.read({ sql, parameter });
   if (row?.is_logged !== 1) return undefined;
   const last = cursorOf(row);
   const lines = row.lines === null ? [] : String(row.lines).split('\n');
@@ -68,9 +102,18 @@ export async function readChanges(
     return { id, type, text };
   });
   const lastId = items.at(-1)?.id;
-  const next = lastId === undefined ? last : parseCursor(lastId);
+  const areAll = items.length === Number(row.found) && items.length < limit;
+  const end = isSelected && areAll ? { ...last, number: Number(row.looked_at) } : undefined;
+  const next = end ?? (lastId === undefined ? last : parseCursor(lastId));
   return { items, next, hasMore: next.number < last.number };
 }
+
+/** Selects all records with their own members. */
+export const ownSelection: Selects = (resource, { fields }) => ({
+  members: ownMembers(resource, fields),
+  values: {},
+  conditions: () => [],
+});
 
 function cursorOf(row: Row | undefined): Cursor {
   return { generation: String(row?.generation), number: Number(row?.last) };
@@ -99,12 +142,36 @@ function idMembersSql({ owner, idParameter }: Resource): string {
     : `${own} || coalesce(',"tag_id":' || other_id, '')`;
 }
 
+/** Returns the SQL of whether a change is selected; '' if all are. */
+function isSelectedSql(selections: readonly Selection[], types: readonly string[]): string {
+  const isFiltered = selections.some(({ values }) => Object.keys(values).length > 0);
+  const conditionOf = (resource: Resource) => {
+    const index = RESOURCES.indexOf(resource);
+    const valueOf =
+      (name: string) =>
+      (path = '') =>
+        `?1 ->> '$[4][${index}].${name}${path}'`;
+    // A filter of one resource selects none of the others.
+    return selections[index]?.conditions('looked.id', valueOf).join(' AND ') || 'FALSE';
+  };
+  return [
+    ...(types.length > 0 ? [`type IN (SELECT value FROM json_each(?1, '$[3]'))`] : []),
+    ...(isFiltered ? [byResourceSql(conditionOf)] : []),
+  ].join(' AND ');
+}
+
 /** Returns the SQL of a page of the log, which ends early if its records become too large. */
-function changesSql(withRecords: boolean, fields: readonly string[]): string {
-  const membersOf = (resource: Resource) => ownMembers(resource, fields);
+function changesSql(
+  selections: readonly Selection[],
+  withRecords: boolean,
+  isSelected: string,
+): string {
+  const membersOf = (resource: Resource) => selections[RESOURCES.indexOf(resource)]?.members ?? [];
   const sizeSql = ofRecordSql((resource) => {
-    const texts = membersOf(resource).filter(({ name }) => resource.fields[name]?.type === 'text');
-    return ['0', ...texts.map(({ name }) => `octet_length(${name})`)].join(' + ');
+    const large = membersOf(resource).filter(
+      ({ name, dependsOnOthers }) => dependsOnOthers || resource.fields[name]?.type === 'text',
+    );
+    return ['0', ...large.map(({ sql }) => `coalesce(octet_length(${sql}), 0)`)].join(' + ');
   });
   const recordSql = (resource: Resource) => `json_object(${membersSql(membersOf(resource))})`;
   const record = withRecords
@@ -114,17 +181,26 @@ function changesSql(withRecords: boolean, fields: readonly string[]): string {
     SELECT *, sum(size) OVER (ORDER BY number) - size AS before
     FROM (SELECT *, coalesce(${sizeSql}, 0) AS size FROM due)`;
   const taken = withRecords ? `(${sized}) AS due WHERE before < ${MAX_RECORD_BYTES}` : 'due';
+  const limit = `?1 ->> '$[2]'`;
+  const logged = (most: string) => `
+      SELECT number, type, id, other_id, at FROM ${CHANGES}
+      WHERE number > (SELECT iif(is_logged, ?1 ->> '$[1]', NULL) FROM place)
+      ORDER BY number LIMIT ${most}`;
+  const due = isSelected
+    ? `looked AS MATERIALIZED (${logged(`${MAX_LOOKED_AT}`)}),
+       due AS MATERIALIZED (SELECT * FROM looked WHERE ${isSelected} ORDER BY number LIMIT ${limit})`
+    : `due AS MATERIALIZED (${logged(limit)})`;
+  const lookedAt = `
+      (SELECT iif(count(*) < ${MAX_LOOKED_AT}, last, max(number)) FROM looked) AS looked_at,
+      (SELECT count(*) FROM due) AS found,`;
   return `
     WITH place AS MATERIALIZED (
       SELECT generation, ${LAST_NUMBER} AS last,
-        generation = ?1 ->> '$[0]' AND ?1 ->> '$[1]' BETWEEN
-          max(first, ${LAST_NUMBER} - ${KEPT_CHANGES}) AND ${LAST_NUMBER} AS is_logged
+        generation = ?1 ->> '$[0]' AND
+          ?1 ->> '$[1]' BETWEEN ${FIRST_KEPT} AND ${LAST_NUMBER} AS is_logged
       FROM notes_server_generation),
-    due AS MATERIALIZED (
-      SELECT number, type, id, other_id, at FROM ${CHANGES}
-      WHERE number > (SELECT iif(is_logged, ?1 ->> '$[1]', NULL) FROM place)
-      ORDER BY number LIMIT ?1 ->> '$[2]')
-    SELECT place.*, (
+    ${due}
+    SELECT place.*, ${isSelected && lookedAt} (
       SELECT group_concat(
         '{"id":"' || place.generation || '-' || number || '","type":"' || type ||
           '","at":' || coalesce('"' || ${timeSql('at')} || '"', 'null') ||

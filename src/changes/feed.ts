@@ -7,8 +7,10 @@ import {
   type Changes,
   type ChangesRequest,
   type Cursor,
+  cursorAt,
   cursorText,
   lastCursor,
+  ownSelection,
   readChanges,
 } from './changes.ts';
 
@@ -34,17 +36,19 @@ export class ChangeFeed {
   #seen: string | undefined;
   #lookedMs = 0;
   #nextLook: NodeJS.Timeout | undefined;
+  /** What requests select; set before the first read. */
+  selects = ownSelection;
   isClosed = false;
   round = 0;
 
   constructor(database: Database) {
     this.#database = database;
     this.#reads = new Batcher({
-      run(requests) {
+      run: (requests) => {
         const reads = new Map<string, Promise<Changes | undefined>>();
         const results = requests.map((each) => {
           const key = JSON.stringify(each);
-          const read = reads.get(key) ?? readChanges(database, each);
+          const read = reads.get(key) ?? readChanges(database, each, this.selects);
           reads.set(key, read);
           return read;
         });
@@ -56,6 +60,11 @@ export class ChangeFeed {
 
   lastCursor(): Promise<Cursor> {
     return lastCursor(this.#database);
+  }
+
+  /** Resolves with the cursor before the first change at a time or later, if all since are kept. */
+  cursorAt(ms: number): Promise<Cursor | undefined> {
+    return cursorAt(this.#database, ms);
   }
 
   read(request: ChangesRequest): Promise<Changes | undefined> {

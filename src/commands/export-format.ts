@@ -1,10 +1,11 @@
 // The grammar of an export: JSON lines. The first line states how many records follow and the last
 // ids; the last line proves that the export is complete. Each other line is a tag on a note, or a
 // record as the service returns it, with its type, the number of its last change, and its times.
-import { NOTE_NAME, operations } from '../contract/generated.js';
+import { MAX_NAME_LENGTH, operations } from '../contract/generated.js';
 import { describeViolations, findViolations } from '../contract/violations.ts';
 import { parseJson } from '../http/body/json.ts';
 import { columnAfter } from '../http/body/json-fault.ts';
+import { faultInName } from '../name.ts';
 import { type NumbersByTable, SEQUENCES } from '../pages.ts';
 import { comments } from '../resources/comments.ts';
 import { columnsOf, type Relation, typeOf } from '../resources/relation.ts';
@@ -121,8 +122,12 @@ const READ_COLUMN = {
     throw new Error(`${name} must be an array of whole numbers`);
   },
   name({ name }: LineValue): unknown {
-    if (name === null || (typeof name === 'string' && NOTE_NAME.test(name))) return name;
-    throw new Error(`name must match ${NOTE_NAME.source}`);
+    if (name === null) return name;
+    if (typeof name !== 'string') throw new Error('name must be null or a string');
+    const [, fault] = faultInName(name, MAX_NAME_LENGTH) ?? [];
+    if (fault) throw new Error(`name ${fault}`);
+    if (name !== name.normalize()) throw new Error('name must be in NFC');
+    return name;
   },
   time: timeIn,
 };

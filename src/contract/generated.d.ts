@@ -83,7 +83,8 @@ export const MAX_BODY_LENGTH: number;
 /** The greatest length of the title of a note, in code points. */
 export const MAX_TITLE_LENGTH: number;
 
-export const NOTE_NAME: RegExp;
+/** The greatest length of the name of a note, in code points. */
+export const MAX_NAME_LENGTH: number;
 
 /** How many tags a list of notes may be filtered by, whether by id or by name. */
 export const MAX_TAG_FILTERS: number;

@@ -62,7 +62,7 @@ export function violationsOf(parameter: Parameter, value: unknown): Violation[] 
     const { allowedValues: names } = error.params;
     const hint = Array.isArray(names) && typeof item === 'string' ? suggestion(item, names) : '';
     const detail = `${describeRule(error, rule)}${hint}`;
-    return [detail, { field, in: place, code: error.keyword, detail }];
+    return [detail, { field, in: place, code: codeOf(error), detail }];
   });
   // Several items may violate one rule.
   return [...new Map(violations).values()];
@@ -89,7 +89,12 @@ function shorten(value: unknown): unknown {
 function toViolation(error: SchemaError, isJson: boolean): Violation {
   const missing = error.keyword === 'required' ? `/${error.params.missingProperty}` : '';
   const path = `${error.instancePath}${missing}`;
-  return violationAt(path, error.keyword, describeRule(error), isJson);
+  return violationAt(path, codeOf(error), describeRule(error), isJson);
+}
+
+/** A keyword of our own may stand for several rules. */
+function codeOf({ params: { code }, keyword }: SchemaError): string {
+  return typeof code === 'string' ? code : keyword;
 }
 
 /** Returns the JSON Pointer of the body of a row: a line of a bulk request, or the only body. */

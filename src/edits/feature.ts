@@ -1,12 +1,13 @@
 // Appends to notes, and edits of them in one place: clients need neither read nor send the body.
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
-import { BOUNDS, MAX_BODY_LENGTH } from '../contract/generated.js';
+import { BOUNDS, MAX_BODY_LENGTH, MAX_TITLE_LENGTH } from '../contract/generated.js';
 import { violationAt } from '../contract/violations.ts';
 import type { Core } from '../feature.ts';
 import { isText } from '../http/body/formats.ts';
 import { notFound } from '../http/paths.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Call } from '../http/route.ts';
+import type { RecordInput } from '../records/parts.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
 import { notes } from '../resources/notes.ts';
 import { createKeyFinder, readKey, settleKey } from '../retries/feature.ts';
@@ -21,7 +22,7 @@ type EditBody = {
   readonly new_text: string;
 };
 
-type AtId = Input<{ readonly note_id: number }, EditBody>;
+type AtId = Input<{ readonly note_id: number }, EditBody> & Pick<RecordInput, 'at'>;
 
 /** The longest part that a text can repeat too often, in units of UTF-16. */
 const MAX_PART = Math.floor((2 * MAX_BODY_LENGTH) / BOUNDS.repetitions);
@@ -47,13 +48,13 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>
 /** The appends and the edits of notes; `operations` are those at other paths of the notes, too. */
 export function edits(core: Core) {
   async function perform(input: AtId, path: string): Promise<Reply> {
-    const { parameters, headers, call } = input;
+    const { parameters, headers, call, at } = input;
     const { old_text: oldText, new_text: newText, text = newText } = input.body;
     if (oldText && REPETITIVE.test(oldText)) refuse('repetitive', call, 'old_text');
     const once = readKey(input, path);
     const condition = writeCondition(headers);
     const write: Write = (kind, content) => core.write(kind, content, call);
-    const note = await rewrite(write, parameters.note_id, condition, once, text, oldText);
+    const note = await rewrite(write, parameters.note_id, condition, once, text, oldText, at);
     if (!note) throw notFound(notes.label, call.pathValues[0]);
     const { state, tag, known } = note;
     if (state === 'unmatched') throw preconditionFailed(tag, headers);
@@ -95,7 +96,8 @@ function readBody({ format, body }: Call): unknown {
 /** Returns the note that an append creates. Throws 422. */
 function newNote({ parameters, body, call }: Input<{ readonly name: string }, EditBody>) {
   if (!/\S/.test(body.text)) refuse('blank', call, 'text');
-  return { title: parameters.name, body: body.text };
+  const title = [...parameters.name].slice(0, MAX_TITLE_LENGTH).join('');
+  return { title: /\S/.test(title) ? title : '-', body: body.text };
 }
 
 /** Throws 422 if `state` is a reason to refuse the text in `field`. */

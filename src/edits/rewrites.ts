@@ -4,7 +4,7 @@ import { MAX_BODY_LENGTH } from '../contract/generated.js';
 import { type Condition, satisfiesSql } from '../records/condition.ts';
 import { bytesSql } from '../records/rewritten.ts';
 import { membersSql, ownMembers, recordSql } from '../records/text.ts';
-import type { Stored } from '../records/writes.ts';
+import { ifNamed, type Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
 import { rowColumnsOf } from '../resources/resource.ts';
 import { ANSWERS, FORGET_KEYS, type Once } from '../retries/feature.ts';
@@ -50,16 +50,21 @@ export async function rewrite(
   once: Once | undefined,
   text: string,
   oldText: string | null = null,
+  at: string | null = null,
 ): Promise<Rewritten | undefined> {
   const { key = null, fingerprint = null } = once ?? {};
   const isAppend = oldText === null;
   const end = isAppend && text.endsWith('\n') ? '\n' : '';
   const start = text.slice(0, text.length - end.length);
-  const rows = [[id, condition, key, fingerprint, oldText, start, end]];
+  const rows = [[id, condition, at, key, fingerprint, oldText, start, end]];
   const change = { rows, id, hasKey: key !== null };
   const claims = key === null ? [] : [[key] as const];
   if (isAppend && condition === null && text !== '') {
-    const shared = { ...change, isShared: true, claims: [[id, 'append'] as const, ...claims] };
+    const shared = {
+      ...change,
+      isShared: true,
+      claims: [[id, `append ${at}`] as const, ...claims],
+    };
     const outcome = await write(REWRITE, shared);
     if (outcome !== 'refused') return outcome;
   }
@@ -100,13 +105,15 @@ const KNOWN = `
 
 /** Returns the named queries up to `judged`: each note with its new body, and why it is refused. */
 function judgedBy(known: string): string {
-  const columns = ['_id', '_condition', '_key', '_fingerprint', '_old_text', '_text', '_end'];
+  const columns = [
+    ...['_id', '_condition', '_at', '_key', '_fingerprint', '_old_text', '_text', '_end'],
+  ];
   const cases = Object.entries(REASONS).map(([reason, sql]) => `WHEN ${sql} THEN '${reason}'`);
   // Functions of texts end at U+0000, those of BLOBs do not. The `_end` beside max() is that of the
   // last row.
   return `${namedRows('sent', columns)},
     joined AS MATERIALIZED (
-      SELECT max(_position), _id, _condition, _old_text,
+      SELECT max(_position), _id, _condition, _at, _old_text,
         group_concat(_text, char(10) ORDER BY _position) || _end AS _text,
         ${LAST_NUMBER} + row_number() OVER (ORDER BY max(_position)) AS _number
       FROM sent GROUP BY _id),${known}
@@ -116,7 +123,7 @@ function judgedBy(known: string): string {
           AS _place,
         iif(_old_text IS NULL AND substr(CAST(body AS BLOB), -1) NOT IN (x'', x'0A'),
           char(10), '') AS _line
-      FROM joined CROSS JOIN notes ON notes.id = _id
+      FROM joined CROSS JOIN notes ON notes.id = _id${ifNamed(notes, 'joined')}
         ${known && 'LEFT JOIN known ON _known_id = _id'}),
     planned AS MATERIALIZED (
       SELECT *, substr(CAST(body AS BLOB), 1, _place - 1) || _line || _text ||

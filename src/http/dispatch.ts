@@ -147,11 +147,11 @@ export class Dispatcher {
   /** Finds the route of a request, or the reply if it needs none. Throws 404 or 405. */
   #find(exchange: Exchange, { segments, query }: Target): Route | Reply {
     if (segments.length === 0) return SERVER_OPTIONS;
-    const match = this.#router.find(segments);
+    const { method = '' } = exchange.message;
+    const match = this.#router.find(segments, method);
     if (!match) throw new Problem('not-found', 'There is nothing at this path.');
     const { template, methods, allow } = match.pathItem;
     exchange.template = template;
-    const { method = '' } = exchange.message;
     if (method === 'OPTIONS') return optionsReply(match.pathItem);
     const route = methods.get(method);
     if (!route) {

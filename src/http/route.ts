@@ -1,5 +1,7 @@
 // What a server and its parts agree on: routes, what their handlers see, and guards.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Problem } from './problem.ts';
 import type { Reply } from './reply.ts';
 
@@ -45,6 +47,8 @@ export interface Call {
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly template: string;
+  /** Whether the parameter at its end takes all segments that follow, with their slashes. */
+  readonly takesRest?: boolean;
   /** Undefined if the route ignores bodies. */
   readonly accepts?: BodyFormats | undefined;
   readonly handle: (call: Call) => Reply | Promise<Reply>;
@@ -82,3 +86,16 @@ export type Guard = (
   message: IncomingMessage,
   segments: readonly string[],
 ) => Admission | Promise<Admission>;
+
+/** An error of the parser of Node, and the input in which it is. */
+interface ParserFault extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer;
+  readonly bytesParsed?: number;
+}
+
+/** Returns whether it mends the input of a socket, and then gives another socket to `accept`. */
+export type Mend = (
+  fault: ParserFault,
+  socket: Duplex,
+  accept: (mended: Socket) => void,
+) => boolean;

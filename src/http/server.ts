@@ -18,9 +18,11 @@ import type { HTTP_LIMITS } from './limits.ts';
 import { chooseRequestId, mustEncode } from './message.ts';
 import { Problem, problemReply } from './problem.ts';
 import { type Reply, replyHeaders } from './reply.ts';
+import type { Mend } from './route.ts';
 
 interface HttpServerOptions {
   readonly onRequest: (arrival: Arrival) => void;
+  readonly mend: Mend;
   /** Called for each answer to malformed or late input or CONNECT, with the parsed headers. */
   readonly onRefused: (requestId: string, problem: Problem, sender: Sender) => void;
   /** Identifies the clients at one place. */
@@ -79,7 +81,7 @@ export class HttpServer {
       .on('checkContinue', (message, response) => this.#receive(message, response, true))
       .on('checkExpectation', (message, response) => this.#receive(message, response))
       .on('connect', (message, socket) => this.#refuseConnect(message, socket))
-      .on('clientError', (error, socket) => this.#answerFaulty(socket, faultOf(error)));
+      .on('clientError', (error, socket) => this.#mend(socket, error));
   }
 
   readonly accepted = (): number => this.#connections.accepted;
@@ -143,6 +145,16 @@ export class HttpServer {
     const previous = this.#connections.latestOn(socket)?.response;
     const refused = { message, requestId: chooseRequestId(message.headers) };
     this.#connections.runAfter(socket, previous, () => this.#refuse(socket, problem, refused));
+  }
+
+  #mend(socket: Duplex, error: Error): void {
+    const accept = (mended: Socket) => this.#server.emit('connection', mended);
+    const mend = () => {
+      if (!this.#options.mend(error, socket, accept)) this.#answerFaulty(socket, faultOf(error));
+    };
+    const latest = this.#connections.latestOn(socket);
+    if (latest?.message.complete) this.#connections.runAfter(socket, latest.response, mend);
+    else mend();
   }
 
   #answerFaulty(socket: Duplex, problem: Problem): void {

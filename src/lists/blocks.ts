@@ -1,5 +1,11 @@
 // The blocks of ids and of numbers, whose counts and bounds of times save reading their records.
-import { BLOCK_BITS, type BlockKey, type Filter, type FilterValue } from '../list-extension.ts';
+import {
+  BLOCK_BITS,
+  type BlockKey,
+  type Filter,
+  type FilterValue,
+  type SortKey,
+} from '../list-extension.ts';
 import type { Resource } from '../resources/resource.ts';
 
 /** A filter that a request uses, with the SQL of its value. */
@@ -17,29 +23,41 @@ const MAX_INTEGER = '9223372036854775807';
 /** The condition that a block may have records of the list. */
 const IS_CANDIDATE = "verdict <> 'outside'";
 
-/** The blocks of a list with filters by time. Named queries give a verdict on each. */
-export class TimeBlocks {
-  readonly #resource: Resource;
-  readonly #filters: readonly UsedFilter[];
-  readonly #order: BlockKey;
+/** What is in the blocks of a list. */
+interface BlockList {
+  readonly resource: Resource;
+  readonly times: readonly UsedFilter[];
+  /** A filter that knows how many records pass in each block of ids. */
+  readonly counter: UsedFilter | undefined;
+  /** The key of the list. */
+  readonly order: SortKey;
+  /** Makes the names of the queries unique. */
+  readonly suffix: string;
+  /** How the records are found, if the blocks of ids only count them. */
+  readonly found?: Readonly<Record<'from' | 'id' | 'where', string>>;
+}
+
+/** The blocks of a list with filters by time, or with a counter. Named queries judge each. */
+export class Blocks {
+  readonly #list: BlockList;
   readonly #suffix: string;
   /** The key in whose blocks the filtered times differ least; of two, not the key of the order. */
   readonly key: BlockKey;
 
-  /** `order` is the key of the list. `suffix` makes the names of the queries unique. */
-  constructor(resource: Resource, filters: readonly UsedFilter[], order: BlockKey, suffix: string) {
-    this.#resource = resource;
-    this.#filters = filters;
-    this.#order = order;
-    this.#suffix = suffix;
-    const keys = filters.map(({ time }): BlockKey => (time === 'created' ? 'id' : 'number'));
-    this.key = keys.find((key) => key !== order) ?? order;
+  constructor(list: BlockList) {
+    this.#list = list;
+    this.#suffix = list.suffix;
+    const { times, counter, order } = list;
+    const keys = times.map(({ time }): BlockKey => (time === 'created' ? 'id' : 'number'));
+    const other = keys.find((key) => key !== order) ?? keys[0] ?? 'id';
+    this.key = counter ? 'id' : other;
   }
 
   /** Returns the named queries of the blocks, of their counts, and of the sum of these. */
   queries(): string[] {
-    const keys = new Set([this.key, this.#order]);
-    const counted = this.#filters.length > 1 ? [...keys] : [this.key];
+    const { times, counter, order, found } = this.#list;
+    const keys = new Set([this.key, ...(order === 'text' || found ? [] : [order])]);
+    const counted = times.length > 1 && !counter ? [...keys] : [this.key];
     return [
       ...[...keys].map((key) => this.#judge(key)),
       ...counted.map((key) => this.#count(key)),
@@ -76,8 +94,8 @@ export class TimeBlocks {
 
   /** Returns the FROM clause and a condition that walk the records of candidates in order. */
   walk(key: BlockKey): Readonly<Record<'from' | 'where', string>> {
-    const { table } = this.#resource;
-    const inBlock = isInBlock(table, key);
+    const { table } = this.#list.resource;
+    const inBlock = isInBlock(`${table}.${key}`);
     return {
       from: `${this.#blocks(key)} CROSS JOIN ${table} ${indexBy(table, key)} ON ${inBlock}`,
       where: key === this.key ? IS_CANDIDATE : `${IS_CANDIDATE} AND ${this.#overlaps(key)}`,
@@ -86,26 +104,39 @@ export class TimeBlocks {
 
   /** Returns the query of the blocks with verdicts: are their records in the list? */
   #judge(key: BlockKey): string {
-    const isInside = this.#filters.map(({ time, sql }) => {
+    const { resource, times, counter } = this.#list;
+    const blocks = blocksBy(resource, key);
+    const passing = key === 'id' && counter?.countInBlock?.(blocks, counter.sql);
+    const isInside = times.map(({ time, sql }) => {
       return `${time}_from > ${sql('.after')} AND ${time}_to < ${sql('.before')}`;
     });
-    const isOutside = this.#filters.map(({ time, sql }) => {
+    const isOutside = times.map(({ time, sql }) => {
       return `${time}_to <= ${sql('.after')} OR ${time}_from >= ${sql('.before')}`;
     });
+    // Only the blocks of ids know how many pass.
+    if (counter) (passing ? isOutside : isInside).push(passing ? 'passing = 0' : 'FALSE');
     return `${this.#blocks(key)} AS NOT MATERIALIZED (
-      SELECT *, CASE WHEN ${isInside.join(' AND ')} THEN 'inside'
-                     WHEN ${isOutside.join(' OR ')} THEN 'outside' ELSE 'partly' END AS verdict
-      FROM ${blocksBy(this.#resource, key)})`;
+      SELECT *, CASE WHEN ${isOutside.join(' OR ') || 'FALSE'} THEN 'outside'
+                     WHEN ${isInside.join(' AND ') || 'TRUE'} THEN 'inside'
+                     ELSE 'partly' END AS verdict
+      FROM ${passing ? `(SELECT *, ${passing} AS passing FROM ${blocks})` : blocks})`;
   }
 
   /** Returns the query of the exact counts. It reads records only where a verdict is not enough. */
   #count(key: BlockKey): string {
-    const { table } = this.#resource;
-    const conditions = this.#filters.map(({ condition, sql }) => condition?.('', sql));
+    const { resource, times, counter, found } = this.#list;
+    const { table } = resource;
+    const filters = counter ? [...times, counter] : times;
+    const conditions = filters.map(({ condition, sql }) => condition?.(`${table}.id`, sql));
+    const { from, id, where } = found ?? {
+      from: `${table} ${indexBy(table, key)}`,
+      id: `${table}.${key}`,
+      where: conditions.join(' AND '),
+    };
     return `${this.counts(key).table} AS NOT MATERIALIZED (
-      SELECT block, CASE verdict WHEN 'inside' THEN count WHEN 'outside' THEN 0
-        ELSE (SELECT count(*) FROM ${table} ${indexBy(table, key)}
-              WHERE ${isInBlock(table, key)} AND ${conditions.join(' AND ')}) END AS count
+      SELECT block, CASE verdict WHEN 'inside' THEN ${counter ? 'passing' : 'count'}
+        WHEN 'outside' THEN 0
+        ELSE (SELECT count(*) FROM ${from} WHERE ${isInBlock(id)} AND ${where}) END AS count
       FROM ${this.#blocks(key)})`;
   }
 
@@ -140,7 +171,6 @@ export function indexBy(table: string, key: BlockKey): string {
   return key === 'id' ? 'NOT INDEXED' : `INDEXED BY ${table}_by_number`;
 }
 
-function isInBlock(table: string, key: BlockKey): string {
-  const ofRecord = `${table}.${key}`;
-  return `${ofRecord} >= block << ${BLOCK_BITS} AND ${ofRecord} < (block + 1) << ${BLOCK_BITS}`;
+function isInBlock(key: string): string {
+  return `${key} >= block << ${BLOCK_BITS} AND ${key} < (block + 1) << ${BLOCK_BITS}`;
 }

@@ -1,12 +1,12 @@
 // The lists of all resources, and single records with other members than their own.
-import type { Core, Feature } from '../feature.ts';
+import type { Core, Feature, Selects } from '../feature.ts';
 import { unavailable } from '../http/problem.ts';
 import type { RecordFeature } from '../records/feature.ts';
 import type { ReadChosen } from '../records/route.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { ReadTooSlow } from '../storage/database.ts';
 import { Pages } from './pages.ts';
-import { partsOf } from './parts.ts';
+import { filterValues, membersIn, partsOf } from './parts.ts';
 import { listRoutes } from './route.ts';
 import { SlowReads } from './slow-reads.ts';
 
@@ -29,6 +29,19 @@ export function lists(
     const parts = partsOf(resource, extensions);
     return new Pages(parts, database, memory, meters?.page, slow);
   });
+  const selects: Selects = (resource, { fields = [], include = [], ...parameters }) => {
+    const parts = all.find((pages) => pages.parts.resource === resource)?.parts;
+    if (!parts) throw new Error(`${resource.label} has no list`);
+    const values = filterValues(parts.filters, parameters);
+    return {
+      members: membersIn(parts, { fields, include }),
+      values,
+      conditions: (id, valueOf) =>
+        Object.keys(values).flatMap(
+          (name) => parts.filters[name]?.condition?.(id, valueOf(name)) ?? [],
+        ),
+    };
+  };
   const readChosen: ReadChosen = async (resource, key, choice) => {
     const pages = all.find(({ parts }) => parts.resource === resource);
     const page = await pages?.read({ limit: 1, ...key, ...choice });
@@ -36,6 +49,7 @@ export function lists(
   };
   return {
     readChosen,
+    selects,
     routes: (bases) => all.flatMap((pages) => listRoutes({ pages, memory, bases })),
     toProblem: (error) => (error instanceof ReadTooSlow ? TOO_SLOW : undefined),
   };

@@ -1,40 +1,11 @@
 // Where the records of a list come from in SQL: the source of a filter, or a walk of all.
-import type { BlockKey, Filter, Order } from '../list-extension.ts';
+import type { BlockKey, Filter, Order, SortKey } from '../list-extension.ts';
 import { ownerExistsSql } from '../records/text.ts';
 import type { Resource } from '../resources/resource.ts';
-import { blocksBy, type Counts, indexBy, TimeBlocks, totalSql, type UsedFilter } from './blocks.ts';
+import { Blocks, blocksBy, type Counts, indexBy, totalSql, type UsedFilter } from './blocks.ts';
 import type { ListParts } from './parts.ts';
+import type { KnownCounts, RecordQuery, Records } from './record-query.ts';
 import type { Shape } from './request.ts';
-
-/** Records of a list, perhaps walked block by block. */
-interface Records {
-  readonly from: string;
-  /** A FROM clause that gives only the ids. */
-  readonly ids: string;
-  readonly id: string;
-  readonly where: string;
-  readonly hasBlocks?: boolean;
-}
-
-/** A named query of records. It has the columns of their table, `sort_key` and perhaps `block`. */
-export interface RecordQuery {
-  readonly name: string;
-  readonly sql: string;
-  readonly hasBlocks: boolean;
-  /** Whether SQLite sorts the keys, and reads only the records of the page. */
-  readonly isSorted: boolean;
-  /** The SQL of whether it is chosen, unless an earlier one is. */
-  readonly isChosen: string;
-}
-
-/** Counts of the records that a source finds, in each block of a key. */
-interface KnownCounts extends Counts {
-  readonly key: BlockKey;
-  /** The query of their sum. */
-  readonly sum: string;
-  /** Whether these are all records of the list and no others. */
-  readonly isExact: boolean;
-}
 
 /** The query of the number of all records. */
 export const EVERYTHING = 'everything';
@@ -50,46 +21,62 @@ export class List {
   readonly order: Order;
   readonly #index: number;
   readonly #suffix: string;
-  readonly #key: BlockKey;
+  readonly #key: SortKey;
   readonly #filters: readonly UsedFilter[];
+  readonly #times: readonly UsedFilter[];
   readonly #finder: UsedFilter | undefined;
-  /** The blocks that filters by time exclude, unless another filter finds the records. */
-  readonly blocks: TimeBlocks | undefined;
+  /** The blocks that filters exclude, unless another filter finds the records. */
+  readonly blocks: Blocks | undefined;
+  /** The blocks in which the records of a finder and of times are counted. */
+  readonly #total: Blocks | undefined;
   readonly #counts: KnownCounts | undefined;
-  /** The same records, found by their times, which may exclude more than the finder does. */
-  readonly #byTimes: List | undefined;
+  /** The same records, found by another filter or by their times, which may exclude more. */
+  readonly #other: List | undefined;
 
   /**
-   * `index` is that of the request in the parameter of the statement. With `isByTimes`, times find
-   * the records, even if another filter can.
+   * `index` is that of the request in the parameter of the statement. Of the ways to find the
+   * records, `way` takes another than the first one.
    */
-  constructor(parts: ListParts, shape: Shape, index: number, isByTimes = false) {
+  constructor(parts: ListParts, shape: Shape, index: number, way = 0) {
     const { resource, filters, orders } = parts;
     this.parts = parts;
     this.resource = resource;
     this.order = orders[shape.order] ?? {};
     this.shape = shape;
     this.#index = index;
-    this.#suffix = isByTimes ? `by_times_${index}` : `${index}`;
+    this.#suffix = way > 0 ? `other_${way}_${index}` : `${index}`;
     // The key of a single record makes its tag.
-    this.#key = this.order.key === 'id' && !shape.isOne ? 'id' : 'number';
+    this.#key = (shape.isOne ? undefined : this.order.key) ?? 'number';
     this.#filters = Object.entries(filters)
       .filter(([name]) => shape.filters.includes(name))
       .map(([name, filter]) => ({
         ...filter,
         sql: (path = '') => this.value(`filters.${name}${path}`),
       }));
-    const timed = this.#filters.filter(({ time }) => time);
+    const times = this.#filters.filter(({ time }) => time);
+    this.#times = times;
     // What has no condition can only be the source.
     const sources = this.#filters.filter(({ source }) => source);
     const only = sources.find(({ condition }) => !condition);
-    this.#finder = isByTimes ? undefined : (only ?? sources[0]);
-    if (!this.#finder && timed.length > 0)
-      this.blocks = new TimeBlocks(resource, timed, this.#key, this.#suffix);
-    this.#counts = this.#findCounts(timed.length);
-    const { condition, source } = this.#finder ?? {};
-    if (condition && source?.counts && timed.length > 0)
-      this.#byTimes = new List(parts, shape, index, true);
+    const isRead = ({ source }: Filter) => source?.keys.includes(this.#key) ?? false;
+    const inOrder = [...sources.filter(isRead), ...sources.filter((each) => !isRead(each))];
+    const ways = only ? [only] : [...inOrder, ...(times.length > 0 ? [undefined] : [])];
+    this.#finder = ways[way];
+    const counter = this.#filters.find(({ countInBlock, source }) => countInBlock && !source);
+    const isOld = times.every(({ time }) => time === 'created');
+    const blocks = { resource, times, order: this.#key, suffix: this.#suffix };
+    if (!this.#finder && (times.length > 0 || counter))
+      this.blocks = new Blocks({ ...blocks, counter: isOld ? counter : undefined });
+    if (this.#finder?.countInBlock && times.length > 0 && this.#filters.length === times.length + 1)
+      this.#total = new Blocks({
+        ...blocks,
+        counter: this.#finder,
+        suffix: `total_${this.#suffix}`,
+        found: this.found(),
+      });
+    this.#counts = this.#findCounts(times.length + (counter && isOld ? 1 : 0));
+    if (way + 1 < ways.length && this.order.key && this.#counts)
+      this.#other = new List(parts, shape, index, way + 1);
   }
 
   /** The index that finds the records, if one does. */
@@ -102,7 +89,7 @@ export class List {
     return `?1 ->> '$[${this.#index}].${name}'`;
   }
 
-  /** Returns the records as the finder or the times find them. */
+  /** Returns the records as the finder or the blocks find them. */
   found(): Records {
     const { table } = this.resource;
     const { source, sql } = this.#finder ?? {};
@@ -117,23 +104,39 @@ export class List {
   each(): readonly RecordQuery[] {
     const { table } = this.resource;
     const found = this.found();
-    const key = this.#key === 'id' ? found.id : `${table}.number`;
+    const key = this.#keyOf(found.id);
     const named = (name: string, records: Records, isChosen: string, isSorted = false) => {
-      const { from, where } = records;
+      const { from, ids, id, where } = records;
       const hasBlocks = !isSorted && records.hasBlocks === true;
-      const columns = `${table}.*, ${key} AS sort_key${hasBlocks ? ', block' : ''}`;
-      const sql = `SELECT ${columns} FROM ${from} WHERE ${where}`;
-      return { name: `${name}_${this.#suffix}`, sql, hasBlocks, isSorted, isChosen };
+      const hasIds = isSorted || this.#skipsIds(records);
+      const columns = `${hasIds ? `${id} AS id` : `${table}.*`}, ${key} AS sort_key`;
+      const source = hasIds && this.#key !== 'number' ? ids : from;
+      const sql = `SELECT ${columns}${hasBlocks ? ', block' : ''} FROM ${source} WHERE ${where}`;
+      return { name: `${name}_${this.#suffix}`, sql, hasBlocks, hasIds, isSorted, isChosen };
     };
-    const most = this.#byTimes?.blocks?.mostRecords();
-    const others = (this.#byTimes?.each() ?? []).map((query) => {
-      const excludeMore = `(${most}) < (SELECT total FROM ${this.#counts?.sum})`;
+    const others = (this.#other?.each() ?? []).map((query) => {
+      const excludeMore = `(${this.#other?.most()}) < (${this.most()})`;
       return { ...query, isChosen: `${excludeMore} AND ${query.isChosen}` };
     });
     const areFew = this.#areFew();
     if (!areFew) return [...others, named('listed', found, 'TRUE')];
+    const few = named('few', found, areFew, true);
+    if (areFew === 'TRUE' || this.#key === 'text') return [...others, few];
     const many = this.#walk(this.#key, indexBy(table, this.#key));
-    return [...others, named('few', found, areFew, !this.#finder), named('many', many, 'TRUE')];
+    return [...others, few, named('many', many, 'TRUE')];
+  }
+
+  /** Returns the SQL of the key of the record with this id. */
+  #keyOf(id: string): string {
+    const { text } = this.order;
+    if (!text) return this.#key === 'id' ? id : `${this.resource.table}.number`;
+    const isRead = this.#finder?.source?.table === text.table;
+    return isRead ? `${text.table}.${text.column}` : text.of(id);
+  }
+
+  /** Returns the SQL of how many records are read to find those of the list. */
+  most(): string {
+    return this.blocks ? this.blocks.mostRecords() : `SELECT total FROM ${this.#counts?.sum}`;
   }
 
   /** Returns the SQL of what `sqlOf` returns for the query that is chosen. */
@@ -160,13 +163,17 @@ export class List {
     const [filter, second] = this.#filters;
     if (this.#counts?.isExact) return `SELECT total FROM ${this.#counts.sum}`;
     if (filter?.countOthers && !second && !this.resource.owner)
-      return `SELECT (SELECT total FROM ${EVERYTHING}) - (${filter.countOthers})`;
+      return `SELECT (SELECT total FROM ${EVERYTHING}) - (${filter.countOthers(filter.sql)})`;
     const { ids, where } = this.found();
-    const count = `SELECT count(*) FROM ${ids} WHERE ${where}`;
-    if (!this.#byTimes) return count;
-    const names = this.#byTimes.each().map(({ name }) => `'${name}'`);
-    const isByTimes = `(SELECT query FROM choice_${this.#index}) IN (${names.join(', ')})`;
-    return `SELECT iif(${isByTimes}, (${this.#byTimes.total()}), (${count}))`;
+    const { table, byId = '' } = this.#finder?.source ?? {};
+    const total = this.#total
+      ? `SELECT total FROM ${this.#total.sum}`
+      : `SELECT count(*) FROM ${ids} ${ids === table ? byId : ''} WHERE ${where}`;
+    const isSmall = this.#total && this.#times.every(({ time }) => time === 'created');
+    if (!this.#other || isSmall) return total;
+    const names = this.#other.each().map(({ name }) => `'${name}'`);
+    const isOther = `(SELECT query FROM choice_${this.#index}) IN (${names.join(', ')})`;
+    return `SELECT iif(${isOther}, (${this.#other.total()}), (${total}))`;
   }
 
   /** Returns the counts that lead to the block of any offset; undefined if there are none. */
@@ -186,24 +193,53 @@ export class List {
     if (this.blocks) return this.blocks.queries();
     if (!this.#counts || this.#counts.sum === EVERYTHING) return [];
     const sum = `${this.#counts.sum} (total) AS MATERIALIZED (${totalSql(this.#counts)})`;
-    return [sum, ...(this.#byTimes?.countQueries() ?? [])];
+    return [sum, ...(this.#total?.queries() ?? []), ...(this.#other?.countQueries() ?? [])];
   }
 
   /** Returns the SQL of whether to sort what is found; undefined if it is found in order. */
   #areFew(): string | undefined {
-    const { key = this.#key, sum } = this.#counts ?? {};
-    if (this.#filters.length === 0 || key === this.#key) return undefined;
-    if (this.blocks) return `(SELECT total <= ${SORT_LIMITS[key]} AND is_narrow FROM ${sum})`;
-    const all = `(SELECT total FROM ${EVERYTHING})`;
-    // Sorting reads all tagged notes; walking reads total / tagged notes for each found one.
-    return `(SELECT total * total < ${all} * ${this.value('limit')} FROM ${sum})`;
+    const { keys = [this.#key] } = this.#finder?.source ?? {};
+    if (this.blocks ? this.blocks.key === this.#key : keys.includes(this.#key)) return undefined;
+    if (this.#key === 'text') return 'TRUE';
+    if (!this.#counts) return undefined;
+    const { key, sum } = this.#counts;
+    if (this.blocks && this.#times.length > 0 && key)
+      return `(SELECT total <= ${SORT_LIMITS[key]} AND is_narrow FROM ${sum})`;
+    return this.#key === 'id' ? 'TRUE' : this.#isSparse();
   }
 
-  #findCounts(timed: number): KnownCounts | undefined {
+  /** Returns the SQL of whether a walk would read more records, by their numbers, than sorting. */
+  #isSparse(): string {
+    const { table } = this.resource;
+    const { position } = this.shape;
+    const isKeyed = position === 'after' || position === 'before';
+    const isAscending = (this.order.isDescending ?? false) === (position === 'before');
+    const [operator, direction] = isAscending ? ['>', 'ASC'] : ['<', 'DESC'];
+    const end = `${this.value('limit')}${isKeyed ? '' : ` + ${this.value('offset')}`}`;
+    const columns = this.#filters.some(({ readsRecord }) => readsRecord) ? '*' : 'id';
+    const walked = `
+      SELECT ${columns} FROM ${table} ${indexBy(table, 'number')}
+      WHERE ${isKeyed ? `number ${operator} ${this.value('key')}` : 'TRUE'}
+      ORDER BY number ${direction} LIMIT (${this.most()})`;
+    const where = this.#conditions(`${table}.id`).join(' AND ');
+    return `
+      (${this.most()}) * 2 < (SELECT total FROM ${EVERYTHING}) AND ${end} >= (
+        SELECT count(*) FROM (SELECT 1 FROM (${walked}) AS ${table}
+                              WHERE ${where} LIMIT ${end} + 1))`;
+  }
+
+  /** Whether the ids of a page are found before its records: an offset skips only these. */
+  #skipsIds({ from, ids }: Records): boolean {
+    const isDeep = this.shape.position === 'deep' && !this.counts();
+    return isDeep && this.#finder !== undefined && this.#key !== 'number' && ids !== from;
+  }
+
+  /** `known` is the number of filters whose records the blocks count. */
+  #findCounts(known: number): KnownCounts | undefined {
     const { owner, numberBlocks } = this.resource;
     const sum = `counted_${this.#suffix}`;
     if (this.#filters.length === 0) {
-      const key = numberBlocks ? this.#key : 'id';
+      const key = this.#key === 'number' && numberBlocks ? 'number' : 'id';
       const table = blocksBy(this.resource, key);
       const where = owner ? `${owner.column} = ${this.value('owner')}` : 'TRUE';
       return { key, table, where, sum: owner ? sum : EVERYTHING, isExact: true };
@@ -211,11 +247,12 @@ export class List {
     const { source: { counts, isCounted = false } = {}, sql } = this.#finder ?? {};
     if (counts && sql) {
       const isExact = isCounted && this.#filters.length === 1;
-      return { key: 'id', table: counts.table, where: counts.where(sql), sum, isExact };
+      const key = counts.isSum ? undefined : 'id';
+      return { key, table: counts.table, where: counts.where(sql), sum, isExact };
     }
     if (!this.blocks) return undefined;
     const { key } = this.blocks;
-    const isExact = timed === this.#filters.length;
+    const isExact = known === this.#filters.length;
     return { ...this.blocks.counts(), key, sum: this.blocks.sum, isExact };
   }
 

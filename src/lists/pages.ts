@@ -11,7 +11,7 @@ import {
 } from '../storage/database.ts';
 import { type Memory, NO_MEMORY } from '../storage/writer.ts';
 import type { ListParts } from './parts.ts';
-import { type PageRequest, type Shape, shapeOf, valuesIn } from './request.ts';
+import { type PageKey, type PageRequest, type Shape, shapeOf, valuesIn } from './request.ts';
 import { SlowReads } from './slow-reads.ts';
 import { listSql } from './sql.ts';
 
@@ -27,7 +27,7 @@ export interface Page {
   /** The number of records in the whole list, if there are `items`. */
   readonly total: number;
   /** The keys at the ends of the page; undefined where no record lies beyond. */
-  readonly keys?: { readonly low: number | undefined; readonly high: number | undefined };
+  readonly keys?: Readonly<Record<'low' | 'high', PageKey | undefined>>;
   /** The revision of the database that the page is of; undefined if it must not be kept. */
   readonly revision: string | undefined;
 }
@@ -118,7 +118,9 @@ export class Pages {
 
   #isSlow({ filters, order: name }: Shape): boolean {
     const order = this.parts.orders[name] ?? {};
-    return !order.key || filters.some((each) => this.parts.filters[each]?.isSlow?.(order) ?? true);
+    const isSlow = (name: string) =>
+      this.parts.filters[name]?.isSlow?.(order, filters.length === 1) ?? true;
+    return !order.key || filters.some(isSlow);
   }
 
   /** Resolves with the pages; limits the next batch by the size of their records. */
@@ -169,7 +171,7 @@ export class Pages {
 function pageOf(row: Row, revision: string | undefined, records?: readonly Row[]): Page {
   const { tag, items, total, low, high, has_lower, has_higher } = row;
   const keyOf = (isThere: Row[string] | undefined, key: Row[string] | undefined) =>
-    isThere ? Number(key) : undefined;
+    isThere ? (typeof key === 'string' ? key : Number(key)) : undefined;
   const texts = records ? records.map(bytesOf) : String(items);
   return {
     tag: String(tag),

@@ -3,7 +3,7 @@ import { validationFailed } from '../contract/endpoint.ts';
 import type { Violation } from '../http/problem.ts';
 import type { Page } from './pages.ts';
 import { computedIn, type ListParts, orderOf } from './parts.ts';
-import type { PageRequest } from './request.ts';
+import type { PageKey, PageRequest } from './request.ts';
 
 export interface ListQuery
   extends Pick<PageRequest, 'limit' | 'order' | 'after' | 'before' | 'fields' | 'include'> {
@@ -18,7 +18,20 @@ export type QueriedParts = Pick<ListParts, 'orders' | 'checks'> & Partial<ListPa
 /** The most characters of several links: many clients and proxies refuse longer headers. */
 const MAX_LINKS_LENGTH = 8_192;
 
-const POSITIONS = ['offset', 'after', 'before'];
+const POSITIONS = ['offset', 'after', 'before', 'after_name', 'before_name'];
+
+/** Returns the keys at which a page begins or ends, if the query has any. */
+export function keysIn(
+  parts: QueriedParts,
+  query: ListQuery,
+): Pick<PageRequest, 'after' | 'before'> {
+  const { suffix = '' } = parts.orders[orderOf(parts, query)]?.text ?? {};
+  const keyAt = (name: string) => {
+    const key = query[`${name}${suffix}`];
+    return typeof key === 'string' ? key.normalize() : (key as number | undefined);
+  };
+  return { after: keyAt('after'), before: keyAt('before') };
+}
 
 /** Throws 422 for parameters that exclude or need each other; `sent` are those of the request. */
 export function checkListQuery(parts: QueriedParts, query: ListQuery, sent: URLSearchParams): void {
@@ -29,10 +42,11 @@ export function checkListQuery(parts: QueriedParts, query: ListQuery, sent: URLS
   const [position = '', second] = POSITIONS.filter(isGiven);
   if (second) refuse(second, 'oneOf', `must not be combined with ${position}`);
   const order = orderOf(parts, query);
-  const { key, impliedBy } = parts.orders[order] ?? {};
+  const { key, impliedBy, text: { suffix = '' } = {} } = parts.orders[order] ?? {};
+  const keys = key ? [`after${suffix}`, `before${suffix}`] : [];
   if (impliedBy && query[impliedBy] === undefined)
     refuse('order', 'dependentRequired', `must not be ${order} without ${impliedBy}`);
-  else if (!key && (position === 'after' || position === 'before')) {
+  else if (position && position !== 'offset' && !keys.includes(position)) {
     const why = impliedBy ? `, which ${impliedBy} implies` : '';
     refuse(position, 'oneOf', `must not be combined with the order ${order}${why}`);
   }
@@ -54,14 +68,15 @@ export function linkHeader(
   for (const name of POSITIONS) sent.delete(name);
   const kept = sent.toString();
   const links: string[] = [];
-  const add = (rel: string, position: string, value: number | undefined) => {
-    if (value !== undefined)
-      links.push(`<${url}?${kept}${kept && '&'}${position}=${value}>; rel="${rel}"`);
+  const add = (rel: string, position: string, value: PageKey | undefined) => {
+    if (value === undefined) return;
+    const start = new URLSearchParams([[position, `${value}`]]);
+    links.push(`<${url}?${kept}${kept && '&'}${start}>; rel="${rel}"`);
   };
   if (keys) {
-    const { isDescending } = parts.orders[orderOf(parts, query)] ?? {};
-    add('next', 'after', isDescending ? keys.low : keys.high);
-    add('prev', 'before', isDescending ? keys.high : keys.low);
+    const { isDescending, text: { suffix = '' } = {} } = parts.orders[orderOf(parts, query)] ?? {};
+    add('next', `after${suffix}`, isDescending ? keys.low : keys.high);
+    add('prev', `before${suffix}`, isDescending ? keys.high : keys.low);
   } else {
     const { limit, offset } = query;
     add('next', 'offset', offset + limit < total ? offset + limit : undefined);

@@ -2,13 +2,15 @@
 import type { Call } from '../http/route.ts';
 import { type Condition, NEVER } from '../records/condition.ts';
 
+/** An id, the number of a change or, in an order by texts, a text. */
+export type PageKey = number | string;
+
 /** A page of a list. A page at a key, given by `after` or `before`, has no offset. */
 export interface PageRequest {
   readonly limit: number;
   readonly offset?: number;
-  /** An id or, in an order by changes, a number. */
-  readonly after?: number | undefined;
-  readonly before?: number | undefined;
+  readonly after?: PageKey | undefined;
+  readonly before?: PageKey | undefined;
   /** The name of an order of the list. Default: id. */
   readonly order?: string;
   readonly owner?: number | undefined;

@@ -16,7 +16,7 @@ import { checkRead, stateHeaders, TAG } from '../records/preconditions.ts';
 import { type Memory, PAGES } from '../storage/writer.ts';
 import type { Page, Pages } from './pages.ts';
 import { computedIn, filterValues, type ListParts, orderOf } from './parts.ts';
-import { checkListQuery, type ListQuery, linkHeader } from './query.ts';
+import { checkListQuery, keysIn, type ListQuery, linkHeader } from './query.ts';
 import { LINES_ENDING, type PageRequest } from './request.ts';
 
 type ListInput = Input<ListQuery & Ids, unknown>;
@@ -75,7 +75,7 @@ async function answer(
   const name = `${isLines ? JSON_LINES : ''}${scope.path}?${call.query}`;
   const known = memory.find<ListText>(PAGES, name);
   if (known) return replyWith(known, input);
-  const { limit, offset, after, before, fields = [], include = [] } = parameters;
+  const { limit, offset, fields = [], include = [] } = parameters;
   const sent = new URLSearchParams(call.query);
   checkListQuery(pages.parts, parameters, sent);
   const page = await pages.read({
@@ -83,8 +83,7 @@ async function answer(
     isLines,
     limit,
     offset,
-    after,
-    before,
+    ...keysIn(pages.parts, parameters),
     order: orderOf(pages.parts, parameters),
     filters: filtersIn(pages.parts, parameters, scope),
     fields,
@@ -119,7 +118,8 @@ async function bodyOf(
   input: ListInput,
 ): Promise<Pick<ListText, 'text' | 'large'>> {
   if (items === undefined) return { text: undefined };
-  const { limit, offset, after, before } = input.parameters;
+  const { limit, offset } = input.parameters;
+  const { after, before } = keysIn(parts, input.parameters);
   const position = after === undefined && before === undefined ? `"offset":${offset},` : '';
   const [start, separator, end] = tag.endsWith(LINES_ENDING)
     ? ['', '\n', items.length > 0 ? '\n' : '']

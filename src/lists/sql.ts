@@ -4,8 +4,9 @@ import { satisfiesSql } from '../records/condition.ts';
 import { type Member, membersSql, ownMembers } from '../records/text.ts';
 import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';
 import { totalSql } from './blocks.ts';
-import { EVERYTHING, List, type RecordQuery } from './list.ts';
+import { EVERYTHING, List } from './list.ts';
 import { computedIn, type ListParts, membersIn } from './parts.ts';
+import type { RecordQuery } from './record-query.ts';
 import { LINES_ENDING, MAX_KEY, type Shape } from './request.ts';
 
 /** Returns the SQL of `count` pages; in a row, `request` is the index of its request. */
@@ -144,7 +145,8 @@ class PageSql {
 
   /** Returns the keys at the ends. An empty page lies beside its key or at the end of the list. */
   #ends(): [low: string, high: string] {
-    if (!this.#hasKeys) return ['low', 'high'];
+    // Beside an empty page, a text has no successor.
+    if (!this.#hasKeys || this.#list.order.key === 'text') return ['low', 'high'];
     const key = this.#list.value('key');
     return this.#isAscending
       ? [`coalesce(low, min(${key} + 1, ${MAX_KEY}), ${MAX_KEY})`, 'high']
@@ -175,7 +177,7 @@ class PageSql {
       const page = `
         sort_key FROM ${query.name} AS ${table} WHERE ${isStarted} ${order}
         LIMIT ${this.#list.chosen(({ name }) => (name === query.name ? limit : '0'))} ${offset}`;
-      if (!query.isSorted) return `SELECT ${columns}, ${page}`;
+      if (!query.hasIds) return `SELECT ${columns}, ${page}`;
       return `
         SELECT ${columns}, sort_key FROM (SELECT id AS found, ${page})
         CROSS JOIN ${table} ON ${table}.id = found ${orderBy(query, this.#isAscending)}`;

@@ -5,14 +5,16 @@ import { Problem } from '../http/problem.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import type { RecordFeature } from '../records/feature.ts';
+import type { RecordInput } from '../records/parts.ts';
 import type { Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
 import type { Members } from '../resources/resource.ts';
 import { namesInLists } from './in-lists.ts';
-import { createFinder, NAME_TAKEN, namesOfNotes } from './named-notes.ts';
+import { createFinder, isTaken, namesOfNotes } from './named-notes.ts';
+import { mendRawPath } from './raw-paths.ts';
 
 type Named = Input<{ readonly name: string }, Members>;
-type AtId = Input<{ readonly note_id: number }, Members>;
+type AtId = Input<{ readonly note_id: number }, Members> & Pick<RecordInput, 'at'>;
 
 /** What can be done with a note at its path and a suffix. */
 interface NamedOperation {
@@ -36,20 +38,27 @@ export function names(
   return {
     inLists: namesInLists,
     inWrites: namesOfNotes,
+    mend: mendRawPath,
     recordRoutes(handlersOf) {
       const records = handlersOf(notes);
       const { replace, patch, remove, served } = records;
+      // The name in the path belongs to no body.
+      const readBody: typeof served.readBody =
+        served.readBody &&
+        ((call, { name: _, ...parameters }, violations) =>
+          served.readBody?.(call, parameters, violations));
       const newNote = ({ body }: Named) => body;
       const operations: readonly NamedOperation[] = [
         { method: 'GET', suffix: '', perform: (input) => readNamed(records, input) },
-        { method: 'PUT', suffix: '', perform: replace, newNote, readBody: served.readBody },
+        { method: 'PUT', suffix: '', perform: replace, newNote, readBody },
         { method: 'PATCH', suffix: '', perform: patch },
         { method: 'DELETE', suffix: '', perform: remove },
         ...others,
       ];
       return operations.map((each) => {
         const answer = (input: Named) => performAt(input, each, records, find);
-        return endpoint(each.method, `/named/{name}${each.suffix}`, answer, each.readBody);
+        const route = endpoint(each.method, `/named/{name}${each.suffix}`, answer, each.readBody);
+        return { ...route, takesRest: each.suffix === '' };
       });
     },
   };
@@ -63,12 +72,13 @@ async function readNamed({ read, basePath }: Records, input: AtId): Promise<Repl
 
 /** Performs an operation; repeats this if another request creates or deletes the note. */
 async function performAt(
-  input: Named,
+  sent: Named,
   { suffix, perform, newNote, findAnswered }: NamedOperation,
   { create }: Records,
   find: ReturnType<typeof createFinder>,
 ): Promise<Reply> {
-  const { name } = input.parameters;
+  const name = sent.parameters.name.normalize();
+  const input = { ...sent, parameters: { ...sent.parameters, name } };
   const path = `/named/${name}${suffix}`;
   for (let isFirst = true; ; isFirst = false) {
     const found = await find(name, isFirst);
@@ -87,13 +97,16 @@ async function performAt(
         }
       }
       const parameters = { ...input.parameters, note_id: id };
-      const reply = await perform({ ...input, parameters }, path);
+      // That of a first request may have lost the name.
+      const at = found === undefined ? undefined : name;
+      const reply = await perform({ ...input, parameters, at }, path);
       // For the log.
       return { ...reply, createdIds: { note_id: id, ...reply.createdIds } };
     } catch (error) {
+      const isNew = found === undefined;
       const isMissing = error instanceof Problem && error.slug === 'not-found';
-      if (!isMissing && error !== NAME_TAKEN) throw error;
-      if (isMissing && found === undefined) throw noNote(name);
+      if (isMissing && isNew) throw noNote(name);
+      if (!isMissing && !(isNew && error instanceof Problem && isTaken(error))) throw error;
     }
   }
 }

@@ -1,7 +1,13 @@
-// The names of notes: which note has one, and notes that are created with one.
+// The names of notes: which note has one, and writes that give a note one or take it away.
 import { randomBytes } from 'node:crypto';
+import { validationFailed } from '../contract/endpoint.ts';
+import { rowPointer, violationAt } from '../contract/violations.ts';
 import type { Core } from '../feature.ts';
-import { Problem } from '../http/problem.ts';
+import { isText } from '../http/body/formats.ts';
+import type { Problem, Violation } from '../http/problem.ts';
+import type { Call } from '../http/route.ts';
+import { jointChange } from '../joint-changes.ts';
+import { CREATED, CREATED_ID } from '../records/creation.ts';
 import type { Asked, WritePart } from '../records/parts.ts';
 import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
@@ -9,9 +15,6 @@ import { Batcher } from '../storage/batcher.ts';
 import { noteNames } from './schema.ts';
 
 const { table } = noteNames;
-
-/** Refuses to create a note whose name another one has; a shared instance, to be recognized. */
-export const NAME_TAKEN = new Problem('precondition-failed', 'Another note has this name.');
 
 /** The names, but for those whose notes another program has deleted without them. */
 const NAMED = `${table} CROSS JOIN notes ON notes.id = note_id`;
@@ -44,35 +47,105 @@ export function createFinder({ database, memory, meters }: Core) {
   };
 }
 
-/** The part of names in creations of notes: the body has the name as a member. */
-const NAME: WritePart = {
-  name: 'name',
-  askedBy: ['name'],
-  read: (_, [body]) => ({ name: askedFor(String(body?.name)) }),
-  ofRequest: ['_name', '_claim'],
-  admits: `NOT EXISTS (SELECT 1 FROM ${NAMED} WHERE name = _name AND claim <> _claim)`,
-  report: {
-    columns: { request: 'requests._position' },
-    from: `FROM requests CROSS JOIN ${NAMED} WHERE name = _name`,
-  },
-  after: {
-    nameNote: `
-      INSERT OR REPLACE INTO ${table} (note_id, name, claim)
-      SELECT (SELECT _last_id FROM created) + _first + 1, _name, _claim FROM admitted
-      WHERE _name IS NOT NULL`,
-  },
+/** The name of a row, by the place of the row; null takes away the one that the note has. */
+type RowName = readonly [row: number, name: string | null];
+
+/** Returns the names in bodies. Throws 422 if two are the same. */
+const readNames: NonNullable<WritePart['read']> = ({ call, parameters }, bodies, newAt) => {
+  const rows = Array.from(bodies, ({ name }, row) => {
+    return [row, typeof name === 'string' ? name.normalize() : name] as RowName;
+  });
+  // A new note has no name to take away.
+  const names = rows.filter(([, name]) => typeof name === 'string' || (name === null && !newAt));
+  if (names.length === 0) return undefined;
+  const firsts = new Map(names.map(([row, name]) => [name, row] as const).reverse());
+  const repeated = names.flatMap(([row, name]) => (firsts.get(name) === row ? [] : row));
+  if (repeated.length > 0) throw takenNames(repeated, call, 'must not be that of another line');
+  return { name: askedFor(names, newAt === undefined ? parameters.note_id : undefined, call) };
 };
 
-/** Returns what a request for a note with this name asks. */
-export function askedFor(name: string): Asked {
+/** Returns what a request for these names asks; `note` is the one that it changes. */
+export function askedFor(
+  names: readonly RowName[],
+  note: number | null = null,
+  call: Pick<Call, 'format'> = { format: 'json' },
+): Asked {
+  const claim = randomBytes(8).toString('hex');
   return {
-    claims: [[`name ${name}`]],
-    ofRequest: [name, randomBytes(8).toString('hex')],
-    settle: (taken) => (taken ? { refusal: NAME_TAKEN } : {}),
+    // A change frees a name, which the next one may take: no two share their steps.
+    claims: note === null ? names.map(([, name]) => [`name ${name}`]) : [['names']],
+    lists: { names: names.map(([row, name]) => [row, note, name, claim]) },
+    settle: (taken) => {
+      if (!taken) return {};
+      return { refusal: takenNames(JSON.parse(String(taken.rows)), call) };
+    },
   };
 }
 
-/** Returns the part of names in creations. */
+/** Returns the 422 for the names of these rows. */
+function takenNames(
+  rows: readonly number[],
+  { format }: Pick<Call, 'format'>,
+  detail = 'must be that of no other note',
+): Problem {
+  const violations = rows.map((row): Violation => {
+    if (isText(format)) return { field: 'name', in: 'query', code: 'taken', detail };
+    return violationAt(`${rowPointer(row, format)}/name`, 'taken', detail);
+  });
+  return validationFailed(violations);
+}
+
+/** Whether this refuses a name that another note has. */
+export function isTaken(error: Problem): boolean {
+  return error.extras.errors?.[0]?.code === 'taken';
+}
+
+/** The names in creations and changes. */
+const NAME: WritePart = {
+  name: 'name',
+  askedBy: ['name'],
+  read: readNames,
+  lists: { names: ['_note', '_name', '_claim'] },
+  queries: `
+    taken AS (
+      SELECT _request, json_group_array(_record) AS rows
+      FROM names CROSS JOIN ${NAMED} WHERE name = _name AND claim <> _claim AND note_id IS NOT _note
+      GROUP BY _request)`,
+  admits: '_position NOT IN (SELECT _request FROM taken)',
+  report: { columns: { request: '_request', rows: 'rows' }, from: 'FROM taken' },
+  after: {
+    nameNote: `
+      INSERT OR REPLACE INTO ${table} (note_id, name, claim)
+      SELECT ${CREATED_ID}, _name, _claim FROM names ${CREATED}`,
+  },
+  change: jointChange,
+  inChanges: {
+    // The claim marks that the name changes. The name itself is needed until the note is changed.
+    queries: `
+    renamed AS (
+      SELECT _note, _name, _claim, name FROM names
+      CROSS JOIN admitted ON admitted._position = _request
+      LEFT JOIN ${table} ON note_id = _note WHERE name IS NOT _name)`,
+    steps: {
+      mark: `
+      INSERT OR REPLACE INTO ${table} (note_id, name, claim)
+      SELECT _note, coalesce(name, _name), _claim FROM renamed`,
+    },
+    differs: `EXISTS (
+      SELECT 1 FROM ${table} WHERE note_id = notes.id AND claim IN (SELECT _claim FROM names))`,
+    last: {
+      rename: `
+      UPDATE OR REPLACE ${table} SET name = _name FROM names
+      WHERE note_id = _note AND claim = _claim AND _name IS NOT NULL`,
+      unname: `
+      DELETE FROM ${table} WHERE note_id IN (SELECT _note FROM names WHERE _name IS NULL)
+        AND claim IN (SELECT _claim FROM names)`,
+    },
+    area: table,
+  },
+};
+
+/** Returns the part of names in writes. */
 export function namesOfNotes(resource: Resource): readonly WritePart[] {
   return resource === notes ? [NAME] : [];
 }

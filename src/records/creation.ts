@@ -4,7 +4,7 @@
 // 3. `insert` creates the records of the admitted requests;
 // 4. parts write what belongs to these records;
 // 5. parts write what would refuse the same requests from now on, such as their keys.
-import type { Resource } from '../resources/resource.ts';
+import type { FieldValue, Resource } from '../resources/resource.ts';
 import type { Row } from '../storage/database.ts';
 import { GENERATION, LAST_NUMBER, lastIdSql, tagOf } from '../storage/numbers.ts';
 import { type Lists, namedRows } from '../storage/parameter.ts';
@@ -103,23 +103,26 @@ function textsOf(resource: Resource, id: number, { owner, rows }: Creation): str
 
 /** Returns the lists of requests and of records, and those of parts. */
 function listsWith(parts: readonly WritePart[], writes: readonly Creation[]): Lists {
-  const requests = writes.map(({ owner, rows, asked }) => {
-    const added = parts.flatMap(
-      ({ name, ofRequest = [] }) => asked[name]?.ofRequest ?? ofRequest.map(() => null),
-    );
-    return [owner, rows.length, ...added];
-  });
-  const sent = writes.flatMap((write, request) =>
-    rowsOf(write).map((row, index) => {
-      const added = parts.flatMap(
-        ({ name, ofRecords = [] }) =>
-          write.asked[name]?.ofRecords?.[index] ?? ofRecords.map(() => null),
-      );
-      return [...row, request, index, ...added];
-    }),
-  );
+  const requests: Values[] = [];
+  const sent: Values[] = [];
+  for (const [request, { owner, rows, asked }] of writes.entries()) {
+    const ofRequest: FieldValues = [owner, rows.length];
+    for (const part of parts)
+      if (part.ofRequest) ofRequest.push(...(asked[part.name]?.ofRequest ?? nulls(part.ofRequest)));
+    requests.push(ofRequest);
+    for (const [index, row] of rows.entries()) {
+      const ofRecord: FieldValues = [owner, ...row, request, index];
+      for (const { name, ofRecords } of parts)
+        if (ofRecords) ofRecord.push(...(asked[name]?.ofRecords?.[index] ?? nulls(ofRecords)));
+      sent.push(ofRecord);
+    }
+  }
   return { requests, sent, ...listsOf(parts, writes) };
 }
+
+type FieldValues = (FieldValue | null)[];
+
+const nulls = (columns: readonly string[]) => columns.map(() => null);
 
 /** Returns the steps of creations with parts. */
 function stepsWith(resource: Resource, parts: readonly WritePart[]): Steps {

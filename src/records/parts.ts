@@ -8,11 +8,11 @@ import type { Members } from '../resources/resource.ts';
 import type { Row } from '../storage/database.ts';
 import { namedRows } from '../storage/parameter.ts';
 import type { Columns } from '../storage/step.ts';
-import { type Claim, type RowSet, sizeOf, type Values, type WriteKind } from '../storage/writer.ts';
+import { type Claim, sizeOf, type Values, type WriteKind } from '../storage/writer.ts';
 import type { Change, Stored } from './writes.ts';
 
 /** A request for records, whose body may be one or several. */
-export type RecordInput = Input<Ids, unknown>;
+export type RecordInput = Input<Ids, unknown> & Pick<Change, 'at'>;
 
 /** What a part decides, and adds to the answer. */
 export interface Verdict {
@@ -79,8 +79,25 @@ export interface WritePart {
   readonly after?: Columns;
   /** Here, what is admitted may change. */
   readonly last?: Columns;
-  /** The changes that ask for it. */
-  readonly change?: WriteKind<JointChange, (Stored & Verdict) | undefined>;
+  /** Returns the changes that ask for parts, given all of them. Each part has the same. */
+  readonly change?: (
+    parts: readonly WritePart[],
+  ) => WriteKind<JointChange, (Stored & Verdict) | undefined>;
+  /** What it adds to these. Parts that have the same go together. */
+  readonly inChanges?: PartOfChanges;
+}
+
+/** What parts add to changes of records. */
+export interface PartOfChanges {
+  /** Its named queries. They can use all lists but `sent`, and `admitted`. */
+  readonly queries?: string;
+  /** What it writes before the records, and last, by name. Then, `admitted` is not known. */
+  readonly steps: Columns;
+  readonly last?: Columns;
+  /** The SQL condition on a record that has changed, after these steps. */
+  readonly differs?: string;
+  /** The area of what it changes in memory. */
+  readonly area?: string;
 }
 
 /** A change of a record with what it asks of parts. */
@@ -113,26 +130,28 @@ function isAsked(
 }
 
 /** Returns what a write claims for parts, and the size of their lists. */
-export function demandsOf(asked: AskedParts): Pick<RowSet, 'claims' | 'moreSize'> {
-  const all = Object.values(asked);
-  const lists = all.flatMap((each) => Object.values(each.lists ?? {}));
-  return {
-    claims: all.flatMap(({ claims = [] }) => claims),
-    moreSize: lists.reduce((sum, rows) => sum + sizeOf(rows), 0),
-  };
+export function demandsOf(asked: AskedParts): { claims: readonly Claim[]; moreSize: number } {
+  const all: Claim[] = [];
+  let moreSize = 0;
+  for (const name in asked) {
+    const { claims = [], lists } = asked[name] ?? {};
+    all.push(...claims);
+    for (const list in lists) moreSize += sizeOf(lists[list] ?? []);
+  }
+  return { claims: all, moreSize };
 }
 
 /** Returns the lists of parts, with the place of each write. */
 export function listsOf(parts: readonly WritePart[], writes: readonly { asked: AskedParts }[]) {
-  const lists = parts.flatMap(({ name, lists = {} }) =>
-    Object.keys(lists).map((list) => {
-      const rows = writes.flatMap(({ asked }, request) =>
-        (asked[name]?.lists?.[list] ?? []).map((row) => [request, ...row]),
-      );
-      return [list, rows] as const;
-    }),
-  );
-  return Object.fromEntries(lists);
+  const all: Record<string, Values[]> = {};
+  for (const { name, lists = {} } of parts)
+    for (const list in lists) {
+      const rows: Values[] = [];
+      for (const [request, { asked }] of writes.entries())
+        for (const row of asked[name]?.lists?.[list] ?? []) rows.push([request, ...row]);
+      all[list] = rows;
+    }
+  return all;
 }
 
 /** Returns the named queries of parts: their lists, and their own. */
@@ -167,11 +186,12 @@ export function judgeBy(reports: Row) {
     return byRequest;
   };
   return ({ asked }: { readonly asked: AskedParts }, request: number): Verdict => {
-    const verdicts = Object.entries(asked).map(
-      ([name, { settle }]) => settle?.(reportsBy(name).get(request)) ?? {},
-    );
-    const decisive =
-      verdicts.find(({ isFinal }) => isFinal) ?? verdicts.find(({ refusal }) => refusal);
-    return decisive ?? Object.assign({}, ...verdicts);
+    let all: Verdict = {};
+    for (const name in asked) {
+      const verdict = asked[name]?.settle?.(reportsBy(name).get(request));
+      if (verdict?.isFinal) return verdict;
+      if (verdict && !all.refusal) all = verdict.refusal ? verdict : { ...all, ...verdict };
+    }
+    return all;
   };
 }

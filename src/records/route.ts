@@ -17,7 +17,7 @@ import type { Stored } from './writes.ts';
 /** A bulk request counts as one request, plus one for this many lines. */
 const LINES_PER_REQUEST = 50;
 
-type ChangeInput = Input<Ids, Members>;
+type ChangeInput = RecordInput & Input<Ids, Members>;
 type ReadInput = Input<Ids & Partial<Choice>, unknown>;
 
 /** Reads a record with chosen members; its tag is that of a list if others can change them. */
@@ -74,7 +74,7 @@ export class Records {
     const { parameters, body, call } = input;
     const isBulk = call.format === 'lines';
     const bodies = (isBulk ? body : [body]) as readonly Members[];
-    const { owner } = this.#keyOf(parameters);
+    const { owner } = this.#keyOf(input);
     const path = owner === undefined ? resource.path : fillTemplate(resource.path, parameters);
     const asked = readAsked(table.parts, input, keyPath ?? path);
     // Before anything is stored: a request must not be refused in the middle.
@@ -102,7 +102,7 @@ export class Records {
   readonly read = (input: ReadInput): Reply | Promise<Reply> => {
     const { fields = [], include = [] } = input.parameters;
     const { readChosen, resource, table, answerRead = answerInJson } = this.served;
-    const key = this.#keyOf(input.parameters);
+    const key = this.#keyOf(input);
     const isChosen = readChosen && (fields.length > 0 || include.length > 0);
     const record = isChosen
       ? readChosen(resource, key, { fields, include })
@@ -122,14 +122,14 @@ export class Records {
 
   async #change(input: ChangeInput, values: Values): Promise<Reply> {
     const { table } = this.served;
-    const { id, owner } = this.#keyOf(input.parameters);
+    const key = this.#keyOf(input);
     const condition = writeCondition(input.headers);
     const asked = readAsked(table.parts, input);
     // An empty patch changes nothing, not even the tag.
     const isEmpty = asked === NOTHING && values.every((value) => value === null);
     const record: (Stored & Verdict) | undefined = isEmpty
-      ? await table.read(id, owner)
-      : await table.change(id, values, owner, condition, asked, input.call);
+      ? await table.read(key.id, key.owner)
+      : await table.change(key, values, condition, asked, input.call);
     if (!record || (isEmpty && !satisfies(condition, record.tag)))
       return this.#refuse(input, condition);
     if (record.refusal) throw record.refusal;
@@ -137,20 +137,16 @@ export class Records {
   }
 
   readonly remove = async (input: RecordInput): Promise<Reply> => {
-    const { parameters, headers } = input;
-    const condition = writeCondition(headers);
-    const { id, owner } = this.#keyOf(parameters);
-    const isRemoved = await this.served.table.remove(id, owner, condition);
+    const condition = writeCondition(input.headers);
+    const isRemoved = await this.served.table.remove(this.#keyOf(input), condition);
     return isRemoved ? { status: 204 } : this.#refuse(input, condition);
   };
 
   /** Rejects with the reason why there is no record, or none that satisfies the condition. */
-  async #refuse(
-    { parameters, headers, call }: RecordInput,
-    condition: Condition = null,
-  ): Promise<never> {
+  async #refuse(input: RecordInput, condition: Condition = null): Promise<never> {
+    const { headers, call } = input;
     const { resource, table, ownerTable } = this.served;
-    const { id, owner } = this.#keyOf(parameters);
+    const { id, owner } = this.#keyOf(input);
     const record = condition === null ? undefined : await table.read(id, owner);
     if (record) throw preconditionFailed(record.tag, headers);
     // Name the outermost record that is missing.
@@ -162,9 +158,9 @@ export class Records {
     return notFound(this.served.resource.owner?.resource.label ?? '', pathValues[0]);
   }
 
-  #keyOf(ids: Ids) {
+  #keyOf({ parameters: ids, at }: RecordInput) {
     const { idParameter, owner } = this.served.resource;
-    return { id: ids[idParameter] ?? 0, owner: owner && ids[owner.resource.idParameter] };
+    return { id: ids[idParameter] ?? 0, owner: owner && ids[owner.resource.idParameter], at };
   }
 }
 

@@ -9,12 +9,16 @@ import type { Condition } from './condition.ts';
 import { type Created, creationOf } from './creation.ts';
 import { type AskedParts, demandsOf, NOTHING, type Verdict, type WritePart } from './parts.ts';
 import { ifReachable, recordSql } from './text.ts';
-import { recordKinds, type Stored } from './writes.ts';
+import { type Change, recordKinds, type Stored } from './writes.ts';
 
+/** Without an owner, it is 0 or undefined. */
 interface RecordKey {
   readonly id: number;
-  readonly owner: number;
+  readonly owner?: number | undefined;
 }
+
+/** A record that is written. */
+type Target = RecordKey & Pick<Change, 'at'>;
 
 /** The records of one table; `owner` is 0 if none owns them. `write` must use the same memory. */
 export class Table {
@@ -24,6 +28,7 @@ export class Table {
   readonly #write: Write;
   readonly #kinds: ReturnType<typeof recordKinds>;
   readonly #creation: ReturnType<typeof creationOf>;
+  readonly #joint: ReturnType<NonNullable<WritePart['change']>> | undefined;
   readonly #memory: Memory;
   readonly #reads: Batcher<RecordKey, Stored | undefined>;
 
@@ -37,6 +42,7 @@ export class Table {
     this.#kinds = recordKinds(resource);
     this.parts = parts;
     this.#creation = creationOf(resource, parts);
+    this.#joint = parts.find(({ change }) => change)?.change?.(parts);
     this.#memory = memory;
     const run = this.#readBatch.bind(this, database, readSql(resource));
     this.#reads = new Batcher({ run, meter: meters?.read });
@@ -49,9 +55,12 @@ export class Table {
     asked: AskedParts = NOTHING,
     recipient?: Parameters<Write>[2],
   ): Promise<Created | undefined> {
-    const creation = { rows: records, owner, asked };
-    const demands = asked === NOTHING ? creation : { ...creation, ...demandsOf(asked) };
-    return this.#write(this.#creation, demands, recipient);
+    const { claims, moreSize } = demandsOf(asked);
+    return this.#write(
+      this.#creation,
+      { rows: records, owner, asked, claims, moreSize },
+      recipient,
+    );
   }
 
   read(id: number, owner = 0): Stored | undefined | Promise<Stored | undefined> {
@@ -72,7 +81,7 @@ export class Table {
   }
 
   /** Returns the record of a key unless another one owns it, as the beginning of its text tells. */
-  #ownedBy({ id, owner }: RecordKey, record: Stored | undefined): Stored | undefined {
+  #ownedBy({ id, owner = 0 }: RecordKey, record: Stored | undefined): Stored | undefined {
     const { owner: owned } = this.#resource;
     const isOwned = !owned || record?.text.startsWith(`{"id":${id},"${owned.column}":${owner},`);
     return isOwned ? record : undefined;
@@ -83,29 +92,25 @@ export class Table {
    * nothing leaves the record as it is, with its tag.
    */
   change(
-    id: number,
+    { id, owner = 0, at }: Target,
     values: Values,
-    owner = 0,
     condition: Condition = null,
     asked: AskedParts = NOTHING,
     recipient?: Parameters<Write>[2],
   ): Promise<(Stored & Verdict) | undefined> {
-    const { claims = [], ...demands } = demandsOf(asked);
-    const own = { rows: [values], id, owner, condition, asked };
-    const change = { ...own, ...demands, claims: [[id] as const, ...claims] };
+    const demands = demandsOf(asked);
+    const claims = [[id] as const, ...demands.claims];
+    const own = { rows: [values], id, owner, at, condition, asked };
+    const change = { ...own, claims, moreSize: demands.moreSize };
     const { patch, replacement } = this.#kinds;
     const plain = values.includes(null) ? patch : replacement;
-    return this.#write(this.#changeWith(asked) ?? plain, change, recipient);
-  }
-
-  #changeWith(asked: AskedParts): WritePart['change'] {
-    if (asked === NOTHING) return undefined;
-    return this.parts.find(({ name, change }) => change && name in asked)?.change;
+    const joint = asked === NOTHING ? undefined : this.#joint;
+    return this.#write(joint ?? plain, change, recipient);
   }
 
   /** Deletes a record and all it owns; false if none satisfies the condition. */
-  remove(id: number, owner = 0, condition: Condition = null): Promise<boolean> {
-    const own = { rows: [], id, owner, condition, asked: NOTHING };
+  remove({ id, owner = 0, at }: Target, condition: Condition = null): Promise<boolean> {
+    const own = { rows: [], id, owner, at, condition, asked: NOTHING };
     const change = { ...own, claims: [[id] as const] };
     return this.#write(this.#kinds.removal, change);
   }

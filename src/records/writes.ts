@@ -21,17 +21,19 @@ export interface Change extends RowSet {
   readonly id: number;
   readonly owner: number;
   readonly condition: Condition;
+  /** The name by which the record was found, and which it must still have. */
+  readonly at?: string | undefined;
 }
 
 /** Returns the named query for the rows of changes. */
 export function changedRows({ fields }: Resource): string {
-  return namedRows('sent', ['_owner', '_id', '_condition', ...Object.keys(fields)]);
+  return namedRows('sent', ['_owner', '_id', '_condition', '_at', ...Object.keys(fields)]);
 }
 
 /** Returns the list that it reads. */
 export function sentBy(writes: readonly Change[]): Lists & { readonly sent: readonly Values[] } {
-  const rowOf = ({ owner, id, condition, rows: [values = []] }: Change) => [
-    ...[owner, id, condition],
+  const rowOf = ({ owner, id, condition, at, rows: [values = []] }: Change) => [
+    ...[owner, id, condition, at ?? null],
     ...values,
   ];
   return { sent: writes.map(rowOf) };
@@ -123,21 +125,24 @@ export function insertSql(resource: Resource, records: string): string {
 
 /**
  * Returns the step that replaces values; as a patch, only those that are given. A record that stays
- * as it is keeps its number and its time, so that the log ignores the write.
+ * as it is keeps its number and its time, so that the log ignores the write; `differs` are SQL
+ * conditions of what else is a change.
  */
 export function updating(
   resource: Resource,
   isPatch: boolean,
   named = changedRows(resource),
   where = 'TRUE',
+  differs: readonly string[] = [],
 ) {
   const { table, owner, fields } = resource;
   const values: [name: string, sql: string][] = Object.keys(fields).map((name) => [
     name,
     isPatch ? `coalesce(sent.${name}, ${table}.${name})` : `sent.${name}`,
   ]);
-  const differs = values.map(([name, sql]) => `${sql} IS NOT ${table}.${name}`).join(' OR ');
-  const ifDiffers = (sql: string, name: string) => `iif(${differs}, ${sql}, ${table}.${name})`;
+  const changes = [...values.map(([name, sql]) => `${sql} IS NOT ${table}.${name}`), ...differs];
+  const ifDiffers = (sql: string, name: string) =>
+    `iif(${changes.join(' OR ')}, ${sql}, ${table}.${name})`;
   values.push(['number', ifDiffers(NUMBER, 'number')]);
   // The clock may have been corrected since the record was created.
   const time = `max(coalesce(${table}.created_at, 0), ${NOW})`;
@@ -172,7 +177,14 @@ export function isTarget(resource: Resource, sent = 'sent'): string {
     ? ` AND ${table}.${owner.column} = ${sent}._owner${ifReachable(resource)}`
     : '';
   const isAdmitted = satisfiesSql(`${sent}._condition`, tagSql(`${table}.number`));
-  return `${table}.id = ${sent}._id${isOwner} AND ${isAdmitted}`;
+  return `${table}.id = ${sent}._id${isOwner}${ifNamed(resource, sent)} AND ${isAdmitted}`;
+}
+
+/** Returns the SQL that follows a condition on a record: it has the name by which it was found. */
+export function ifNamed({ names, table }: Resource, sent: string): string {
+  if (!names) return '';
+  return ` AND (${sent}._at IS NULL OR EXISTS (
+    SELECT 1 FROM ${names} AS own WHERE own.note_id = ${table}.id AND own.name = ${sent}._at))`;
 }
 
 /** Makes a write return columns; `records` is the query of the records as they will be. */

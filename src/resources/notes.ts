@@ -10,4 +10,5 @@ export const notes: Resource = {
   numberBlocks: 'note_number_blocks',
   fields: { title: text, body: text },
   search: { table: 'note_words', position: 'note_words_position', weights: { title: 5, body: 1 } },
+  names: 'note_names',
 };

@@ -30,6 +30,8 @@ export interface Resource {
   /** SQL of members that only `include` adds. Changes of other records can change them. */
   readonly included?: Readonly<Record<string, string>>;
   readonly search?: SearchTables;
+  /** The table of the names of the records, by which a write can find one. */
+  readonly names?: string;
 }
 
 export interface SearchTables {

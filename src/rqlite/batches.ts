@@ -4,7 +4,8 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Row } from '../storage/database.ts';
-import { CLUSTER_LIMITS, type Cluster, failureOf, type Step } from './cluster.ts';
+import { failureOf } from './answers.ts';
+import { CLUSTER_LIMITS, type Cluster, type Step } from './cluster.ts';
 
 /** The table of the latest batches, which is no part of the schema of the service. */
 export const BATCHES_TABLE = `CREATE TABLE IF NOT EXISTS notes_server_batches (
@@ -24,6 +25,9 @@ export const EXECUTE = '/db/execute?transaction&redirect&noparse&raft_index';
 /** The message of SQLite if a batch is repeated. */
 export const DONE_ERROR = 'UNIQUE constraint failed: notes_server_batches.id';
 
+/** The message of SQLite if a batch comes so late that its own id may be forgotten. */
+export const LATE_ERROR = 'NOT NULL constraint failed: notes_server_batches.chain';
+
 /** What to do with a node that has missed batches. */
 export const REMEDY = 'empty a node that has missed writes, and let it join again when it has room';
 
@@ -39,6 +43,10 @@ const NEXT_CHAIN = `(
                SELECT 1 FROM notes_server_batches WHERE id = ?3 AND number < ?4),
              -1, (${CHAIN.factor} * coalesce(max(chain), 0) + ?2) % ${CHAIN.modulus})
   FROM (SELECT chain FROM notes_server_batches ORDER BY number DESC LIMIT 1))`;
+
+/** The same, but NULL if what came after the number ?4 may be forgotten: it could come again. */
+const CHAIN_IN_TIME = `
+  iif(?4 < (SELECT max(number) FROM notes_server_batches) - ${KEPT_BATCHES}, NULL, ${NEXT_CHAIN})`;
 
 /** Enters the id ?1, on which its batch then fails, at a number below those of all batches. */
 const BAR = `
@@ -73,9 +81,9 @@ export class Batches {
   }
 
   /** Returns the steps that begin a batch and add it to the chain; `rows` is SQL. */
-  begin(id: string, rows = `'[]'`): readonly Step[] {
+  begin(id: string, rows = `'[]'`, chain = CHAIN_IN_TIME): readonly Step[] {
     const insert = `
-      INSERT INTO notes_server_batches (id, chain, rows) VALUES (?1, ${NEXT_CHAIN}, ${rows})`;
+      INSERT INTO notes_server_batches (id, chain, rows) VALUES (?1, ${chain}, ${rows})`;
     const remove = `
       DELETE FROM notes_server_batches
       WHERE number > 0
@@ -89,7 +97,9 @@ export class Batches {
    */
   async sendEmpty(barred: readonly string[] = []) {
     const id = randomUUID();
-    const steps = [...this.begin(id), ...barred.map((each): Step => [BAR, each])];
+    // It may come late: it changes nothing else.
+    const begin = this.begin(id, undefined, NEXT_CHAIN);
+    const steps = [...begin, ...barred.map((each): Step => [BAR, each])];
     const reply = await this.#cluster.send(EXECUTE, steps);
     const { error } = failureOf(reply);
     // It had been carried out when it was sent again.

@@ -7,13 +7,9 @@ import http, {
 } from 'node:http';
 import https from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  AnswerTooLarge,
-  DatabaseUnavailable,
-  type Row,
-  StorageError,
-} from '../storage/database.ts';
+import { DatabaseUnavailable, type Row, StorageError } from '../storage/database.ts';
 import type { ParsedCluster } from './address.ts';
+import { accepted, answerIn, failureOf, type Result, textOf, VERSION_HEADER } from './answers.ts';
 
 /** The nodes of a cluster and the credentials for it. */
 export type ClusterAddress = Pick<ParsedCluster, 'nodes' | 'user'> & {
@@ -46,33 +42,24 @@ export const CLUSTER_LIMITS = {
 
 export type Step = readonly [sql: string, ...parameters: (string | number)[]];
 
-export interface Result {
-  readonly rows?: readonly Row[] | null;
-  readonly last_insert_id?: number;
-  readonly error?: string;
-}
-
 /** The results from the leader. */
 export interface Reply {
   readonly results: readonly Result[];
   /** The index of the entry in the Raft log, if there is one and the path asks for it. */
   readonly index: number | undefined;
+  /** The URL of the leader; if another node has forwarded to it, its Raft address. */
   readonly node: string;
-  /** The value of {@link Cluster.leadership} when the leader answered. */
+  /** The value of {@link Cluster.leadership} when the leader answered; NaN if that is unknown. */
   readonly leadership: number;
 }
-
-/** What SQLite reports if a node cannot carry out what other nodes may carry out. */
-export const NODE_FAILURE =
-  /\b(?:disk is full|disk I\/O error|unable to open|readonly|malformed|locked|busy|memory)\b/;
 
 const ASK = '/db/query?associative&level=none';
 
 /** Answered by every node, even without a leader. */
 const PING = '/readyz?noleader';
 
-/** Every answer of rqlite has it. */
-const VERSION_HEADER = 'x-rqlite-version';
+/** The Raft address of the leader to which a node has forwarded. */
+const SERVED_BY_HEADER = 'x-rqlite-served-by';
 
 class NodeSilent extends Error {}
 
@@ -87,7 +74,14 @@ export class Cluster {
   readonly #agent: http.Agent;
   readonly #request: typeof http.request;
   readonly #headers: OutgoingHttpHeaders;
+  /** The node that is asked: the leader, or one that forwards to it. */
   #leader: string | undefined;
+  /** What the leader is called in a {@link Reply}. */
+  #name: string | undefined;
+  /** The silent leader to which `#leader` forwards. */
+  #behind: string | undefined;
+  /** The nodes that have forwarded, by the names of the leaders. */
+  readonly #ways = new Map<string, string>();
   #attempts = 0;
   /** When each node was given up. */
   readonly #silentAtMs = new Map<string, number>();
@@ -111,8 +105,9 @@ export class Cluster {
   send(path: string, steps: readonly Step[], maxBytes?: number): Promise<Reply> {
     return this.#askLeader(path, JSON.stringify(steps), async (message, node) => {
       const answer = answerIn(await textOf(message, maxBytes), steps.length);
-      this.#follow(node);
-      return { ...answer, node, leadership: this.leadership };
+      const leader = this.#recognize(node, message);
+      const leadership = leader === this.#name ? this.leadership : Number.NaN;
+      return { ...answer, node: leader, leadership };
     });
   }
 
@@ -123,8 +118,12 @@ export class Cluster {
 
   /** Resolves with the rows of one node, which need not be the leader. */
   async ask(node: string, step: Step): Promise<readonly Row[]> {
-    const message = await this.#open(node + ASK, JSON.stringify([step]));
+    const way = this.#ways.get(node);
+    const path = way === undefined ? ASK : ASK.replace('none', 'weak');
+    const message = await this.#open((way ?? node) + path, JSON.stringify([step]));
     const { results } = answerIn(await textOf(await accepted(message, ASK)), 1);
+    if (way !== undefined && message.headers[SERVED_BY_HEADER] !== node)
+      throw new DatabaseUnavailable(`${node} does not lead`);
     const { error } = failureOf({ results });
     if (error !== undefined) throw new DatabaseUnavailable(`${node} fails: ${error}`);
     return results[0]?.rows ?? [];
@@ -138,7 +137,8 @@ export class Cluster {
 
   /** Asks the leader to let another node lead. With credentials, it needs permission to do so. */
   async replaceLeader(leader: string): Promise<void> {
-    const message = await this.#open(`${leader}/leader`, '{}').catch(() => undefined);
+    const url = this.#ways.get(leader) ?? leader;
+    const message = await this.#open(`${url}/leader`, '{}').catch(() => undefined);
     message?.resume();
   }
 
@@ -156,9 +156,34 @@ export class Cluster {
     this.#agent.destroy();
   }
 
-  #follow(leader: string | undefined): void {
-    if (leader !== this.#leader) this.leadership += 1;
-    this.#leader = leader;
+  #follow(node: string | undefined, name = node, behind?: string): void {
+    if (node !== this.#leader || name !== this.#name) this.leadership += 1;
+    this.#leader = node;
+    this.#name = name;
+    this.#behind = behind;
+  }
+
+  /** Follows the leader that has answered a request to a node; returns its name. */
+  #recognize(node: string, { headers }: IncomingMessage): string {
+    const name = String(headers[SERVED_BY_HEADER] ?? node);
+    if (name === node) this.#follow(node);
+    else {
+      this.#ways.set(name, node);
+      const isKnown = this.#name === node || this.#name === name;
+      if (this.#leader === node && isKnown) this.#follow(node, name, this.#behind);
+      // Another leader than before can perhaps be asked itself.
+      else if (this.#leader === node) this.#follow(undefined);
+    }
+    return name;
+  }
+
+  /** Asks a silent leader itself again if it answers a ping, or else leaves it out again. */
+  async #returnTo(leader: string): Promise<void> {
+    this.#silentAtMs.set(leader, performance.now());
+    const pong = await this.#open(leader + PING, '').catch(() => undefined);
+    if (!pong?.resume()) return;
+    this.#silentAtMs.delete(leader);
+    if (this.#behind === leader) this.#follow(leader);
   }
 
   /** Asks until `read` resolves. */
@@ -172,23 +197,25 @@ export class Cluster {
     let failures = 0;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       let cause: unknown;
-      let node = this.#leader ?? this.#nextNode();
+      const behind = this.#behind;
+      if (behind !== undefined && !this.isSilent(behind)) void this.#returnTo(behind);
+      const node = this.#leader ?? this.#nextNode();
       try {
         // A node that takes part in an election may hold a request while another one is elected.
         const isLikely = this.#leader === node || this.nodes.length === 1;
         const patienceMs = (isLikely ? slowMs : 1) + body.length / bytesPerMs;
-        const pinged = node;
-        const probe = (request: ClientRequest) => void this.#probe(request, pinged, patienceMs);
-        const message = await this.#open(node + path, body, probe);
+        const probe = (request: ClientRequest) => void this.#probe(request, node, patienceMs);
+        // Not a copy of all data, which would be cut off without a word when the time is over.
+        const isForwarded = behind !== undefined && this.#leader === node && body !== '';
+        const instead = `timeout=${Math.ceil(patienceMs)}ms`;
+        const way = isForwarded ? path.replace('redirect', instead) : path;
+        const message = await this.#open(node + way, body, probe);
         this.#isFound ||= VERSION_HEADER in message.headers;
         if (message.statusCode !== 301) return await read(await accepted(message, path), node);
         const leader = originOf(message.resume().headers.location);
-        // The others redirect to a leader that hangs until they have elected another one.
-        if (leader !== undefined && this.isSilent(leader)) {
-          node = leader;
-          (await this.#open(node + PING, '')).resume();
-        }
-        this.#follow(leader);
+        // Who redirects has just reached the leader, and so can forward to it.
+        if (leader === undefined || !this.isSilent(leader)) this.#follow(leader);
+        else if (leader !== this.#behind) this.#follow(node, node, leader);
       } catch (error) {
         if (error instanceof StorageError) throw error;
         if (error instanceof NodeSilent) this.#silentAtMs.set(node, performance.now());
@@ -232,51 +259,11 @@ export class Cluster {
   /** Ends a silent request: at once, unless its node answers a ping, and so is only slow. */
   async #probe(request: ClientRequest, node: string, patienceMs: number): Promise<void> {
     const pong = await this.#open(node + PING, '').catch(() => undefined);
+    const leave = () => void request.destroy(new Error('the node is slow'));
     // If it has its answer by now, the socket serves another request.
-    if (pong?.resume() && !request.destroyed)
-      request.socket?.setTimeout(patienceMs, () => giveUp(request));
+    if (pong?.resume() && !request.destroyed) request.socket?.setTimeout(patienceMs, leave);
     else giveUp(request);
   }
-}
-
-/** Returns the first result with an error; without one, an empty result. */
-export function failureOf({ results }: Pick<Reply, 'results'>): Result {
-  return results.find(({ error }) => error !== undefined) ?? {};
-}
-
-async function textOf(message: IncomingMessage, maxBytes = Number.POSITIVE_INFINITY) {
-  let text = '';
-  for await (const chunk of message.setEncoding('utf8')) {
-    text += chunk;
-    if (text.length > maxBytes) throw new AnswerTooLarge('the answer is too large');
-  }
-  return text;
-}
-
-/** Rejects unless the node accepts a request. */
-async function accepted(message: IncomingMessage, path: string): Promise<IncomingMessage> {
-  const { statusCode: status, headers } = message;
-  if (status === 200) return message;
-  const text = await textOf(message);
-  if (status === 401) {
-    const reason = 'wrong user name or password, or the user lacks the permission';
-    throw new DatabaseUnavailable(`the cluster refuses ${path.split('?', 1)}: ${reason}`);
-  }
-  throw new Error(`status ${status}${VERSION_HEADER in headers ? `: ${text.slice(0, 200)}` : ''}`);
-}
-
-/** Throws if the node failed. */
-function answerIn(text: string, count: number): Pick<Reply, 'results' | 'index'> {
-  const answer: { results?: readonly Result[]; error?: string; raft_index?: number } =
-    JSON.parse(text);
-  const { results, error, raft_index: index } = answer;
-  // Sent again, it could be carried out in another order than by the other nodes.
-  if (error !== undefined && NODE_FAILURE.test(error)) return { results: [{ error }], index };
-  if (error !== undefined || !results) throw new Error(error ?? 'an answer without results');
-  // After the first error of a transaction, the other results are missing.
-  if (results.length !== count && !results.some((result) => result.error))
-    throw new Error('an answer with too few results');
-  return { results, index };
 }
 
 /** OpenSSL has no plain words for it. */

@@ -21,16 +21,9 @@ import {
 } from '../storage/schema/migrations.ts';
 import { sqlOf, type Step as WriteStep, withNamed } from '../storage/step.ts';
 import type { ReadLevel } from './address.ts';
-import { BATCHES_TABLE, DONE_ERROR, EXECUTE } from './batches.ts';
-import {
-  CLUSTER_LIMITS,
-  Cluster,
-  type ClusterAddress,
-  failureOf,
-  NODE_FAILURE,
-  type Reply,
-  type Step,
-} from './cluster.ts';
+import { failureOf, NODE_FAILURE } from './answers.ts';
+import { BATCHES_TABLE, DONE_ERROR, EXECUTE, LATE_ERROR } from './batches.ts';
+import { CLUSTER_LIMITS, Cluster, type ClusterAddress, type Reply, type Step } from './cluster.ts';
 import { History, type Warn } from './history.ts';
 
 /**
@@ -152,6 +145,8 @@ async function transact(
     history.forget();
     await certain(history.prove());
     const isDone = hasRows && (await storedRows(cluster, batchId)).length > 0;
+    // The proof has made the last batch that this process knows of a new one.
+    if (error === LATE_ERROR) return transact(cluster, history, batchId, statements);
     if (!isDone && !NODE_FAILURE.test(error)) throw errorOf(error);
   }
   throw new DatabaseUncertain('a batch may have been carried out in part', { cause: error });

@@ -17,7 +17,12 @@ export function searchInLists(indexes: ReadonlyMap<Resource, SearchIndex>): List
     const fields = Object.keys(weights);
     const match: Filter = {
       value: ({ q, match }) => (q === undefined ? undefined : queryOf(q, match).match),
-      source: { table, id: `${table}.rowid`, where: (value) => `${table} MATCH ${value()}` },
+      source: {
+        table,
+        id: `${table}.rowid`,
+        where: (value) => `${table} MATCH ${value()}`,
+        keys: ['id'],
+      },
       index: {
         state: `SELECT ${tagSql('iif(id IS NULL, number, 0)', '.')} FROM ${position}`,
         catchUp: () => indexes.get(resource)?.catchUp(),

@@ -10,7 +10,7 @@ import { tagIdSql } from './tagged-notes.ts';
 export const inLists: ListExtension = (resource) => {
   if (resource === notes)
     return {
-      filters: tagFilters(),
+      filters: { ...tagFilters(), ...notTagFilters() },
       included: TAGS_OF_NOTE,
       counterpart: tags,
       check: checkTagFilters,
@@ -36,24 +36,29 @@ const NOTES_COUNT = `
 
 const isByChange = ({ key }: Order) => key === 'number';
 
-function checkTagFilters({ tag, tag_id }: Parameters): Violation | undefined {
-  // An id in the path is no array.
-  const count = [tag, tag_id].filter(Array.isArray).flat().length;
-  const detail = `must have at most ${MAX_TAG_FILTERS} items together with tag_id`;
-  return count > MAX_TAG_FILTERS
-    ? { field: 'tag', in: 'query', code: 'maxItems', detail }
-    : undefined;
+function checkTagFilters(parameters: Parameters): Violation | undefined {
+  for (const field of ['tag', 'not_tag']) {
+    // An id in the path is no array.
+    const lists = [parameters[field], parameters[`${field}_id`]].filter(Array.isArray);
+    const detail = `must have at most ${MAX_TAG_FILTERS} items together with ${field}_id`;
+    if (lists.flat().length > MAX_TAG_FILTERS)
+      return { field, in: 'query', code: 'maxItems', detail };
+  }
+  return undefined;
 }
+
+const tagsIn = ({ tag_id = [], tag = [] }: Parameters) => [tag_id, tag].flat();
+
+const idOf = (value: FilterValue) => tagIdSql(value());
+
+// Materialized, so that JSON is not parsed and names are not looked up again for each record.
+const withIds = (value: FilterValue) => `
+    WITH wanted (id) AS MATERIALIZED
+      (SELECT ${tagIdSql('sent.value')} FROM json_each(${value()}) AS sent)`;
 
 /** The notes with one tag, with all of several (by id or name), or with none. */
 function tagFilters(): Record<string, Filter> {
-  const tagsIn = ({ tag_id = [], tag = [] }: Parameters) => [tag_id, tag].flat();
-  const idOf = (value: FilterValue) => tagIdSql(value());
-  // Materialized, so that JSON is not parsed and names are not looked up again for each record.
-  const withIds = (value: FilterValue) => `
-    WITH wanted (id) AS MATERIALIZED
-      (SELECT ${tagIdSql('sent.value')} FROM json_each(${value()}) AS sent)`;
-  const source = { table: 'note_tags', id: 'note_tags.note_id' };
+  const source = { table: 'note_tags', id: 'note_tags.note_id', keys: ['id'] } as const;
   const hasAll = (note: string, value: FilterValue, known = '0') =>
     `NOT EXISTS (${withIds(value)}
        SELECT 1 FROM wanted WHERE id IS NOT ${known} AND NOT ${hasTag(note, 'wanted.id')})`;
@@ -77,6 +82,7 @@ function tagFilters(): Record<string, Filter> {
         counts: countsOf(idOf),
         isCounted: true,
       },
+      countInBlock: (blocks, value) => countIn(blocks, idOf(value)),
     },
     taggedWithAll: {
       value: (parameters) => (tagsIn(parameters).length > 1 ? tagsIn(parameters) : undefined),
@@ -93,9 +99,38 @@ function tagFilters(): Record<string, Filter> {
       condition: (note) =>
         `NOT EXISTS (SELECT 1 FROM note_tags AS each
            WHERE each.note_id = ${note} AND ${isThere('each.tag_id')})`,
-      countOthers: `SELECT count(DISTINCT note_id) FROM note_tags WHERE ${isThere('tag_id')}`,
+      countOthers: () => `SELECT count(DISTINCT note_id) FROM note_tags WHERE ${isThere('tag_id')}`,
     },
   };
+}
+
+/** The notes without one tag, or without any of several. */
+function notTagFilters(): Record<string, Filter> {
+  const othersIn = ({ not_tag_id: tag_id, not_tag: tag }: Parameters) => tagsIn({ tag_id, tag });
+  return {
+    notTagged: {
+      value: (parameters) =>
+        othersIn(parameters).length > 1 ? undefined : othersIn(parameters)[0],
+      condition: (note, value) => `NOT ${hasTag(note, idOf(value))}`,
+      isSlow: (order, isAlone) => !isAlone || isByChange(order),
+      countInBlock: (blocks, value) => `${blocks}.count - ${countIn(blocks, idOf(value))}`,
+    },
+    taggedWithNone: {
+      value: (parameters) => (othersIn(parameters).length > 1 ? othersIn(parameters) : undefined),
+      condition: (note, value) =>
+        `NOT EXISTS (${withIds(value)} SELECT 1 FROM wanted WHERE ${hasTag(note, 'wanted.id')})`,
+      countOthers: (value) => `
+        ${withIds(value)}
+        SELECT count(DISTINCT note_id) FROM note_tags WHERE tag_id IN (SELECT id FROM wanted)`,
+    },
+  };
+}
+
+/** Returns the SQL of the number of notes with a tag in a block. */
+function countIn(blocks: string, tag: string): string {
+  return `coalesce((
+    SELECT each.count FROM note_tag_blocks AS each
+    WHERE each.tag_id = ${tag} AND each.block = ${blocks}.block), 0)`;
 }
 
 /** Returns the SQL condition that a tag on a note is not erased. */
@@ -117,6 +152,7 @@ const onNote: Filter = {
   source: {
     table: 'note_tags',
     id: 'note_tags.tag_id',
+    keys: ['id'],
     where: (value) => `note_tags.note_id = ${value()} AND ${isThere('note_tags.tag_id')}`,
   },
 };

@@ -1,4 +1,5 @@
 // Notes that are written with their tags, which a request gives by id or by name.
+import { jointChange } from '../joint-changes.ts';
 import { CREATED, CREATED_ID } from '../records/creation.ts';
 import type { WritePart } from '../records/parts.ts';
 import { insertSql, newRecords } from '../records/writes.ts';
@@ -8,7 +9,7 @@ import { tags } from '../resources/tags.ts';
 import { lastIdSql } from '../storage/numbers.ts';
 import { SET_TIMES } from '../storage/parameter.ts';
 import { readTags } from './bodies.ts';
-import { taggedChange } from './tagged-changes.ts';
+import { REMOVED_IN_CHANGES, tagsInChanges } from './tagged-changes.ts';
 
 /** Returns the SQL of the id of a tag, given its id or name; NULL if there is none. */
 export function tagIdSql(tag: string): string {
@@ -28,7 +29,7 @@ function literal(value: FieldValue | null): string {
 /** Tags that are given by id: an unknown one refuses the request. */
 const TAG_IDS: WritePart = {
   name: 'tagIds',
-  askedBy: ['tag_ids', 'tags'],
+  askedBy: ['tag_ids', 'tags', 'add_tags', 'remove_tags'],
   read: readTags,
   lists: { tags_by_id: ['_tag', '_place'] },
   queries: `
@@ -53,7 +54,8 @@ const CREATE_TAGS = insertSql(
 /** Tags that are given by name: new ones are created, in the order in which they first appear. */
 const TAG_NAMES: WritePart = {
   name: 'tagNames',
-  lists: { tags_by_name: ['_tag'] },
+  // In a change that adds a tag, `_added` is its name, too: the note may have it by another id.
+  lists: { tags_by_name: ['_tag', '_added'] },
   queries: `
     first_names AS (
       SELECT min(_position) AS _place, _request, _tag FROM tags_by_name
@@ -80,11 +82,22 @@ const TAG_NAMES: WritePart = {
   last: { setTimes: SET_TIMES.write },
 };
 
-const PARTS = [TAG_IDS, TAG_NAMES];
+/** Marks a change that takes all other tags from a note. */
+const REPLACES: WritePart = { name: 'replaces', ofRequest: ['_replaces'] };
+
+/** The tags that a change takes from a note, by name. */
+const REMOVED: WritePart = {
+  ...{ name: 'removed', lists: { removed_tags: ['_tag'] } },
+  ...{ change: jointChange, inChanges: REMOVED_IN_CHANGES },
+};
+
+const inChanges = tagsInChanges(CREATE_TAGS);
+const GIVEN = [TAG_IDS, TAG_NAMES, REPLACES].map((part) => ({
+  ...{ ...part, change: jointChange, inChanges },
+}));
+const PARTS = [...GIVEN, REMOVED];
 
 /** Returns the parts of tags in writes. */
 export function tagsOfNotes(resource: Resource): readonly WritePart[] {
-  if (resource !== notes) return [];
-  const change = taggedChange(PARTS, CREATE_TAGS, TAG_IDS.admits);
-  return PARTS.map((part) => ({ ...part, change }));
+  return resource === notes ? PARTS : [];
 }

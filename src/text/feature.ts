@@ -32,7 +32,7 @@ function textsOf(
   return {
     readBody({ format, body }, parameters, violations) {
       if (isText(format)) return readText(String(body), parameters);
-      for (const field of ['title', 'tags']) {
+      for (const field of ['title', 'tags', 'name']) {
         const detail = 'belongs to a text; in JSON, send it as a member of the body';
         if (field in parameters) violations.push({ field, in: 'query', code: 'unknown', detail });
       }
@@ -53,6 +53,6 @@ function textsOf(
 }
 
 /** The parameters have been checked. */
-function readNote(text: string, { title, tags }: Members): Members {
-  return { ...noteIn(text, title as string | undefined), tags };
+function readNote(text: string, { title, tags, name }: Members): Members {
+  return { ...noteIn(text, title as string | undefined), tags, name };
 }

@@ -41,6 +41,8 @@ const WORKS = {
     const body = `${TEXT} ${random(1e9)}`;
     return write('PUT', `/notes/${random(notes)}`, { title: TITLE, body, tags: two() });
   },
+  'add-tags': () => write('PATCH', `/notes/${random(notes)}`, { add_tags: two() }),
+  rename: () => write('PATCH', `/notes/${random(notes)}`, { name: `new-${random(1e15)}` }),
   'append-each': () => write('POST', `/notes/${random(notes)}/append`, { text: 'a line' }),
   'edit-each': () =>
     write('POST', `/notes/${random(notes)}/edit`, { old_text: 'A body', new_text: 'A body' }),

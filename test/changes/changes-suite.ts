@@ -5,13 +5,14 @@ import {
   type Cursor,
   KEPT_CHANGES,
   lastCursor,
+  MAX_LOOKED_AT,
   MAX_RECORD_BYTES,
   readChanges,
 } from '../../src/changes/changes.ts';
 import { ChangeFeed, FEED_TIMES } from '../../src/changes/feed.ts';
 import { EMPTY_LOG, renewGeneration } from '../../src/commands/import.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { change, overhear } from '../support/databases.ts';
+import { change, overhear, withNumbers } from '../support/databases.ts';
 import type { Ends } from '../support/engine.ts';
 import type { Engine } from '../support/engines.ts';
 import { setLimits } from '../support/overload.ts';
@@ -61,6 +62,29 @@ export function testChanges(engine: Engine): void {
       changes?.items.map(({ type }) => type),
       ['tag.deleted'],
     );
+  });
+
+  test('changes: a read looks at some of the log, and the next one goes on', async (t) => {
+    const database = await engine.open(t);
+    const start = await lastCursor(database);
+    const { notes } = tablesOf(database);
+    const others = `${withNumbers(MAX_LOOKED_AT)}
+      INSERT INTO changes (type, id) SELECT 'tag.deleted', n FROM numbers`;
+    await database.transact([{ sql: others }]);
+    await notes.create([['a', 'b']]);
+    await database.transact([{ sql: others }]);
+    const found: number[] = [];
+    let after: Cursor | undefined = start;
+    for (let hasMore = true; hasMore; ) {
+      const request = { after, limit: 10, withRecords: true, types: ['note.created'] };
+      const changes = await readChanges(database, request);
+      found.push(changes?.items.length ?? -1);
+      hasMore = changes?.hasMore ?? false;
+      after = changes?.next ?? start;
+    }
+    assert.deepEqual(found, [0, 1, 0]);
+    assert.deepEqual(after, await lastCursor(database));
+    assert.equal(after.number, 2 * MAX_LOOKED_AT + 1);
   });
 
   test('changes: a cursor of another generation, or of the future', async (t) => {

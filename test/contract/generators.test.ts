@@ -23,6 +23,8 @@ const AVOIDED: Readonly<Record<string, (place: Json) => boolean>> = {
   'a value of an answer that is always the same number': (place) =>
     place.type === 'integer' && 'const' in place,
   'a choice of schemas that exclude each other': ({ oneOf }) => oneOf !== undefined,
+  'an escape in a pattern that PHP does not know': ({ pattern }) =>
+    typeof pattern === 'string' && /\\[upPN]/.test(pattern),
 };
 
 for (const [what, isFound] of Object.entries(AVOIDED))
@@ -68,7 +70,7 @@ test('generators: an optional list in a body may be null, as some clients send i
       .map((member) => resolve(`/components/schemas/${name}/properties/${member}`) ?? '')
       .filter((target) => target !== IGNORED && (at(target) as Json).items);
   });
-  assert.equal(lists.length, 4);
+  assert.equal(lists.length, 6);
   for (const target of lists)
     assert.deepEqual((at(target) as Json).type, ['array', 'null'], target);
 });

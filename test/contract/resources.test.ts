@@ -21,15 +21,18 @@ interface Names {
 }
 
 /** The parameters of lists that are no filters. */
-const OTHERS = ['order', 'limit', 'offset', 'after', 'before', 'fields', 'include'];
+const OTHERS = [
+  ...['order', 'limit', 'offset', 'fields', 'include'],
+  ...['after', 'before', 'after_name', 'before_name'],
+];
 
 /** Returns the names of the parameters that the filters of a resource read from a query. */
 function filterNamesOf(resource: Resource): string[] {
   const read = new Set<string>();
   const parameters = new Proxy({}, { get: (_, name) => void read.add(String(name)) });
   for (const { value } of Object.values(listsOf(resource).filters)) value(parameters);
-  // The path of the tags on a note has its id.
-  read.delete(notes.idParameter);
+  // The path of the tags on a note has its id. An order by name selects the notes that have one.
+  for (const name of [notes.idParameter, 'order']) read.delete(name);
   return [...read].sort();
 }
 
@@ -93,9 +96,11 @@ for (const resource of RESOURCES) {
       const body = resolve(`${pointer}/requestBody`);
       const place = resolve(`${body}/content/application~1json/schema`);
       const { required = [] } = at(place ?? '') as Schema;
-      const tagged = resource === notes ? ['tag_ids', 'tags'] : [];
       const times = method === 'POST' ? ['created_at', 'updated_at'] : [];
-      const members = [...Object.keys(fields), ...tagged, ...times].sort();
+      const names = method === 'PUT' ? [] : ['name'];
+      const single = method === 'PATCH' ? ['add_tags', 'remove_tags'] : [];
+      const added = resource === notes ? ['tag_ids', 'tags', ...names, ...single] : [];
+      const members = [...Object.keys(fields), ...added, ...times].sort();
       assert.deepEqual([...(operation.body?.members ?? [])].sort(), members);
       for (const [name, { type, default: byDefault }] of Object.entries(fields)) {
         const schema = at(resolve(`${place}/properties/${name}`) ?? '') as Schema;

@@ -112,6 +112,30 @@ test('docs page: a wrong value gets the sentence of the service', { skip }, asyn
   await block.getByRole('status').getByText('Not sent. A header').waitFor();
 });
 
+test('docs page: a name with slashes is sent, and shown as people write it', {
+  skip,
+}, async (t) => {
+  const { page, faults } = await open(t, `${service.url}/docs`);
+  await page.locator('.opblock').first().waitFor();
+  const name = "Projekte/Küche/50% & it's #1?.md";
+  const path = '/named/Projekte/K%C3%BCche/50%25%20%26%20it%27s%20%231%3F.md';
+  for (const [id, status, suffix] of [
+    ['putNamedNote', '201', ''],
+    ['getNamedNote', '200', ''],
+    ['appendToNamedNote', '200', '/append'],
+  ] as const) {
+    const block = await unfold(page, 'Notes', id);
+    await block.getByPlaceholder('name', { exact: true }).fill(name);
+    await block.locator('.samples summary').click();
+    const code = await block.locator('.samples code').innerText();
+    assert.ok(code.includes(`'${service.url}${path}${suffix}'`), code);
+    assert.equal((await execute(block)).status, status, id);
+  }
+  const read = await service.request('GET', `/named/${encodeURIComponent(name)}?include=name`);
+  assert.equal(read.json.name, name);
+  assert.deepEqual(faults, []);
+});
+
 test('docs page: what may not end is a command', { skip }, async (t) => {
   const { page, faults } = await open(t, `${service.url}/docs#/Changes/listChanges`);
   const changes = page.locator('#operations-Changes-listChanges');

@@ -1,83 +1,14 @@
-// The configurations of nginx and Caddy in the guide to deployment, in front of a service on a
-// socket, with a port and without TLS. Skipped where the programs are not installed.
+// The configurations of nginx, Caddy and Apache in the guide to deployment. Skipped where the
+// programs are not installed.
 import assert from 'node:assert/strict';
-import { chmodSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { guide } from '../project/documents.ts';
-import { type Command, startCommand, stop } from '../support/command.ts';
-import { temporaryFolder } from '../support/engine.ts';
+import { stop } from '../support/command.ts';
 import { openStream } from '../support/event-stream.ts';
+import { BASE, type Both, HEADERS, PROXIES, startBoth } from '../support/guide-proxies.ts';
 import { request, send } from '../support/http.ts';
-import { lastingPort } from '../support/ports.ts';
-import { nginxWith, type Program, startProxy } from '../support/proxies.ts';
 import { until } from '../support/until.ts';
-
-const BASE = 'https://notes.example.org';
-const HEADERS = { host: 'notes.example.org', 'x-api-key': 'key' };
-const RATE = 20;
-
-const deployment = guide('deployment');
-
-function configuration(start: string, path: string): string {
-  const [, code = ''] =
-    new RegExp(`\`\`\`nginx\\n(${start}[\\s\\S]*?)\`\`\``).exec(deployment) ?? [];
-  assert.ok(code.includes('/run/notes-server/notes.sock'));
-  return code.replace('/run/notes-server/notes.sock', path);
-}
-
-/** The arguments of the guide, with the socket in `folder` and other keys and rate. */
-function guideArguments(folder: string): string[] {
-  const [, line = ''] = /```sh\nnotes-server (--socket[\s\S]*?)\n```/.exec(deployment) ?? [];
-  assert.match(line, /--socket \S+ .*--rate-limit 600 --api-keys-file keys$/s);
-  const args = line.replace('\\\n', '').split(/\s+/);
-  const values: Record<string, string> = {
-    '--socket': join(folder, 'notes.sock'),
-    '--rate-limit': String(RATE),
-  };
-  return args.map((arg, index) => values[args[index - 1] ?? ''] ?? arg);
-}
-
-interface Both {
-  readonly url: string;
-  readonly command: Command;
-}
-
-type Configure = (folder: string, port: number, edit: (site: string) => string) => Program;
-
-const PROXIES: Readonly<Record<string, Configure>> = {
-  nginx(folder, port, edit) {
-    const site = edit(configuration('upstream ', join(folder, 'notes.sock')))
-      .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
-      .replace(/^ +ssl_.*\n/gm, '');
-    return nginxWith(folder, site);
-  },
-  caddy(folder, port) {
-    const site = configuration('notes.example.org ', join(folder, 'notes.sock')).replace(
-      /^notes\.example\.org/,
-      `http://notes.example.org:${port}`,
-    );
-    writeFileSync(join(folder, 'Caddyfile'), `{\n\tadmin off\n}\n${site}`);
-    return ['caddy', ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')]];
-  },
-};
-
-/** Returns undefined without the proxy; `edit` changes the configuration of nginx. */
-async function startBoth(
-  t: TestContext,
-  name: string,
-  edit = (site: string) => site,
-): Promise<Both | undefined> {
-  const [folder, port] = [temporaryFolder(t), await lastingPort()];
-  writeFileSync(join(folder, 'keys'), 'key\n');
-  chmodSync(join(folder, 'keys'), 0o600);
-  const program = PROXIES[name]?.(folder, port, edit) ?? assert.fail(name);
-  const command = startCommand(t, guideArguments(folder), { folder });
-  await command.ready();
-  const url = await startProxy(t, program, folder, port);
-  return url === undefined ? undefined : { url, command };
-}
 
 async function assertPassedOn(t: TestContext, { url, command }: Both): Promise<void> {
   const stream = await openStream(t, url, '/changes', HEADERS);

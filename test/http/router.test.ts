@@ -50,6 +50,35 @@ for (const [rule, [templates, paths]] of Object.entries(FOUND))
     assert.equal(router.find([]), undefined);
   });
 
+test('router: a parameter takes the rest of a path, but for the end of another route', () => {
+  const named = { ...route('GET', '/of/all/{name}'), takesRest: true };
+  const router = new Router([
+    route('POST', '/of/all/{name}/edit'),
+    route('GET', '/of/{id}'),
+    named,
+    route('PUT', '/of/all/{name}/edit'),
+  ]);
+  for (const [method, path, expected, allow = 'GET, HEAD, OPTIONS'] of [
+    ['GET', 'of/all/', '/of/all/{name}|'],
+    ['GET', 'of/all/a', '/of/all/{name}|a'],
+    ['GET', 'of/all//a/', '/of/all/{name}|/a/'],
+    ['HEAD', 'of/all/a/edit', '/of/all/{name}|a/edit', 'GET, HEAD, POST, PUT, OPTIONS'],
+    ['GET', 'of/all/edit', '/of/all/{name}|edit'],
+    ['POST', 'of/all/edit', '/of/all/{name}|edit'],
+    ['POST', 'of/all/a/edit', '/of/all/{name}/edit|a', 'POST, PUT, OPTIONS'],
+    ['PUT', 'of/all/a/b/edit/edit', '/of/all/{name}/edit|a/b/edit', 'POST, PUT, OPTIONS'],
+    ['PUT', 'of/all//edit', '/of/all/{name}/edit|', 'POST, PUT, OPTIONS'],
+    ['DELETE', 'of/all/a/edit', '/of/all/{name}|a/edit', 'GET, HEAD, POST, PUT, OPTIONS'],
+  ] as const) {
+    const { pathItem, values = [] } = router.find(path.split('/'), method) ?? {};
+    assert.equal([pathItem?.template, ...values].join('|'), expected, `${method} ${path}`);
+    assert.equal(pathItem?.allow, allow, `${method} ${path}`);
+  }
+  // A decoded segment may have slashes.
+  assert.deepEqual(router.find(['of', 'all', 'a/b', 'c'])?.values, ['a/b/c']);
+  assert.deepEqual(router.find(['of', 'all', 'a/edit'], 'POST')?.values, ['a']);
+});
+
 test('router: lists the methods of a path, with HEAD and OPTIONS', () => {
   const [read, create] = [route('GET', '/notes'), route('POST', '/notes')];
   const router = new Router([

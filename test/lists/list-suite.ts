@@ -23,6 +23,15 @@ export function testLists(engine: Engine): void {
       record,
     ];
     const changes = (key: string) => `SEARCH notes USING INDEX notes_by_number (number${key}?)`;
+    const blocks = (first: string) => [
+      first,
+      'SEARCH notes USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
+    ];
+    const folder = { from: 'f/', to: 'f0' };
+    const byName = (range: string) => {
+      const index = `COVERING INDEX sqlite_autoindex_note_names_1${range}`;
+      return `${range ? 'SEARCH' : 'SCAN'} note_names USING ${index}`;
+    };
     const sort = 'USE TEMP B-TREE FOR ORDER BY';
     const sources: readonly (readonly [PageRequest, readonly string[]])[] = [
       [{ limit: 5, order: 'updated' }, ['SCAN notes USING INDEX notes_by_number']],
@@ -40,9 +49,42 @@ export function testLists(engine: Engine): void {
       [{ limit: 5, filters: { taggedWithAll: [1, 2] }, after: 50 }, ofTag(' AND note_id>?')],
       [
         { limit: 5, order: 'updated', filters: { tagged: 1 }, after: 9 },
-        [...ofTag(), sort, changes('>')],
+        [...ofTag(), sort, record, changes('>')],
       ],
+      [{ limit: 5, filters: { notTagged: 1 } }, blocks('SCAN note_blocks')],
+      [
+        { limit: 5, order: '-id', filters: { notTagged: 'tag 1' }, before: 9 },
+        blocks('SEARCH note_blocks USING INTEGER PRIMARY KEY (rowid>?)'),
+      ],
+      [
+        { limit: 5, filters: { notTagged: 1 }, offset: 3_000 },
+        blocks('SEARCH note_blocks USING INTEGER PRIMARY KEY (rowid>?)'),
+      ],
+      [{ limit: 5, filters: { tagged: 1, notTagged: 2 }, after: 50 }, ofTag(' AND note_id>?')],
       [{ limit: 5, filters: { named: true } }, ['SCAN note_names', record]],
+      [{ limit: 5, filters: { named: true }, offset: 3_000 }, ['SCAN note_names', record]],
+      [{ limit: 5, order: 'name', filters: { named: true } }, [byName(''), record]],
+      [
+        { limit: 5, order: '-name', filters: { named: true }, after: 'n5' },
+        [byName(' (name<?)'), record],
+      ],
+      [
+        { limit: 5, order: 'name', filters: { folder }, before: 'f/a' },
+        [byName(' (name>? AND name<?)'), record],
+      ],
+      // What is not found in order is sorted by ids alone.
+      [{ limit: 5, filters: { folder } }, [byName(' (name>? AND name<?)'), sort, record]],
+      [
+        { limit: 5, order: '-updated', filters: { folder } },
+        [
+          byName(' (name>? AND name<?)'),
+          ...[record, sort, record, 'SCAN notes USING INDEX notes_by_number'],
+        ],
+      ],
+      [
+        { limit: 5, order: 'name', filters: { tagged: 1, named: true } },
+        [...ofTag().slice(0, 1), sort, record, byName(''), record],
+      ],
       [
         { limit: 5, order: '-id', filters: { named: true }, before: 9 },
         ['SEARCH note_names USING INTEGER PRIMARY KEY (rowid>?)', record],
@@ -53,6 +95,7 @@ export function testLists(engine: Engine): void {
           'SCAN note_names USING COVERING INDEX sqlite_autoindex_note_names_1',
           record,
           sort,
+          record,
           'SCAN notes USING INDEX notes_by_number',
         ],
       ],
@@ -62,13 +105,22 @@ export function testLists(engine: Engine): void {
       const routine = plan.find(({ detail }) => detail === 'CO-ROUTINE notes');
       assert.ok(routine);
       const inside = stepsBelow(plan, routine.id).filter((step) =>
-        /^(?:SCAN|SEARCH) note(?:s|_tags|_names)\b|^USE TEMP/.test(step),
+        /^(?:SCAN|SEARCH) note(?:s|_tags|_names|_blocks)\b|^USE TEMP/.test(step),
       );
       assert.deepEqual(inside, expected, JSON.stringify(request));
       const details = plan.map(({ detail }) => detail);
       const walks = details.filter((step) => /^SCAN note_tag/.test(step));
       assert.deepEqual(walks, [], JSON.stringify(request));
     }
+  });
+
+  test('lists: an offset among names skips ids, not notes', async (t) => {
+    const { heard, notes: table } = await startLists(t, engine);
+    const page = () => table.page({ limit: 5, filters: { named: true }, offset: 3_000 });
+    const plan = await planOf(heard, page);
+    const routines = plan.filter(({ detail }) => detail.startsWith('CO-ROUTINE'));
+    const steps = routines.map(({ id }) => stepsBelow(plan, id).join());
+    assert.ok(steps.includes('SCAN note_names'), steps.join('\n'));
   });
 
   test('lists: pages whose time grows with the data do not delay others', async (t) => {
@@ -79,13 +131,19 @@ export function testLists(engine: Engine): void {
       return [...new Set(heard.reads.map((each) => each.isSlow))];
     };
     assert.deepEqual(await isSlow({ order: '-id', filters: { tagged: 1 } }), [false]);
+    assert.deepEqual(await isSlow({ order: '-id', filters: { notTagged: 1 } }), [false]);
     assert.deepEqual(await isSlow({ order: 'updated' }), [false]);
     for (const request of [
       // The notes with a tag may be the last ones in this order.
       { order: 'updated', filters: { tagged: 1 } },
       { filters: { taggedWithAll: [1, 2] } },
+      { order: 'updated', filters: { notTagged: 1 } },
+      { filters: { tagged: 1, notTagged: 2 } },
+      { filters: { taggedWithNone: [1, 2] } },
       { filters: { untagged: true } },
       { filters: { named: true } },
+      { order: 'name', filters: { named: true } },
+      { filters: { folder: { from: 'f/', to: 'f0' } } },
       { filters: { match: '"note"' } },
       { filters: { updated: { after: 0, before: 9 } } },
     ] as const)

@@ -19,13 +19,15 @@ interface Filters {
   readonly created?: Range;
   readonly updated?: Range;
   readonly tagged?: readonly number[];
+  readonly notTagged?: readonly number[];
   readonly untagged?: true;
   readonly isNamed?: boolean;
+  readonly isInFolder?: true;
 }
 
 const SORT = 'USE TEMP B-TREE FOR ORDER BY';
 
-const ORDERS = ['id', '-id', 'updated', '-updated'] as const;
+const ORDERS = ['id', '-id', 'updated', '-updated', 'name', '-name'] as const;
 
 /** Times rise with the keys, but the clock was set back once. */
 const timeSql = (key: string) =>
@@ -54,6 +56,23 @@ const FILTERS: readonly Filters[] = [
   { updated: [51_000, 1e9], created: [-1, 6_000] },
   { updated: [20_000, 1e9], created: [20_000, 21_000] },
   { updated: [22_000, 26_000], untagged: true },
+  ...[1, 2, 3, 4].map((tag) => ({ notTagged: [tag] })),
+  { notTagged: [1, 2] },
+  { tagged: [1], notTagged: [2] },
+  { tagged: [2], notTagged: [1, 3] },
+  { notTagged: [1], isNamed: true },
+  { notTagged: [1], untagged: true },
+  { notTagged: [1], created: [22_000, 26_000] },
+  { notTagged: [2], created: [9_000, 30_000] },
+  { notTagged: [1], updated: [20_000, 1e9] },
+  { notTagged: [1], updated: [20_000, 1e9], created: [20_000, 21_000] },
+  { tagged: [1], notTagged: [2], created: [9_000, 30_000] },
+  { isInFolder: true },
+  { isInFolder: true, tagged: [1] },
+  { isInFolder: true, tagged: [3] },
+  { isInFolder: true, notTagged: [1] },
+  { isInFolder: true, updated: [20_000, 1e9], tagged: [1] },
+  { isInFolder: true, created: [40_961, 1e9] },
   { isNamed: true },
   { isNamed: false },
   { updated: [20_000, 1e9], isNamed: true },
@@ -74,10 +93,16 @@ const HAS_TAG: Readonly<Record<number, (id: number) => boolean>> = {
 };
 
 const hasName = (id: number) => id % 50 === 8;
+const nameOf = (id: number) => `${id % 100 === 8 ? 'f/' : 'n'}${9_000 - id}`;
 
 const POSITIONS: readonly Partial<PageRequest>[] = [
   ...[0, 2_047, 2_048, 2_900, 2_000_000].map((offset) => ({ offset })),
   ...[0, 1_500, 5_300, 9_000].flatMap((key) => [{ after: key }, { before: key }]),
+];
+
+const NAME_POSITIONS: readonly Partial<PageRequest>[] = [
+  ...[0, 50, 2_048].map((offset) => ({ offset })),
+  ...['', 'f/6000', 'f/6892', 'n5', 'o'].flatMap((key) => [{ after: key }, { before: key }]),
 ];
 
 async function fill(t: Ends, engine: Engine, hasUnknownTimes = true) {
@@ -94,7 +119,7 @@ async function fill(t: Ends, engine: Engine, hasUnknownTimes = true) {
     { sql: 'INSERT INTO note_tags (note_id, tag_id) VALUES (1, 3)' },
     {
       sql: `INSERT INTO note_names (note_id, name)
-            SELECT id, 'n' || (9000 - id) FROM notes WHERE id % 50 = 8`,
+            SELECT id, iif(id % 100 = 8, 'f/', 'n') || (9000 - id) FROM notes WHERE id % 50 = 8`,
     },
     // Old notes are changed, in another order than they were created.
     {
@@ -108,7 +133,8 @@ async function fill(t: Ends, engine: Engine, hasUnknownTimes = true) {
   return { database, heard, table: tableOf(notes, heard.database) };
 }
 
-function passes(row: Row, { created, updated, tagged, untagged, isNamed }: Filters): boolean {
+function passes(row: Row, filters: Filters): boolean {
+  const { created, updated, tagged, notTagged, untagged, isNamed, isInFolder } = filters;
   const isIn = (at: Row[string] | undefined, range: Range | undefined) =>
     !range || (typeof at === 'number' && at > range[0] && at < range[1]);
   const has = (tag: number) => HAS_TAG[tag]?.(Number(row.id)) === true;
@@ -116,40 +142,50 @@ function passes(row: Row, { created, updated, tagged, untagged, isNamed }: Filte
     isIn(row.created_at, created) &&
     isIn(row.updated_at, updated) &&
     (!tagged || tagged.every(has)) &&
+    !notTagged?.some(has) &&
     (!untagged || !Object.keys(HAS_TAG).some((tag) => has(Number(tag)))) &&
-    (isNamed === undefined || isNamed === hasName(Number(row.id)))
+    (isNamed === undefined || isNamed === hasName(Number(row.id))) &&
+    (!isInFolder || Number(row.id) % 100 === 8)
   );
 }
 
 /** Returns the values of the filters of a list, which has one filter for a tag, one for several. */
-function valuesOf({ created, updated, tagged = [], untagged, isNamed }: Filters) {
+function valuesOf(filters: Filters) {
+  const { created, updated, tagged = [], notTagged = [], untagged, isNamed } = filters;
+  const folder = { from: 'f/', to: 'f0' };
   const between = ([after, before]: Range) => ({ after, before });
   return {
     ...(tagged.length > 0 &&
       (tagged.length > 1 ? { taggedWithAll: tagged } : { tagged: tagged[0] })),
+    ...(notTagged.length > 0 &&
+      (notTagged.length > 1 ? { taggedWithNone: notTagged } : { notTagged: notTagged[0] })),
     ...(created && { created: between(created) }),
     ...(updated && { updated: between(updated) }),
     ...(untagged && { untagged }),
+    ...(filters.isInFolder && { folder }),
     ...(isNamed !== undefined && { [isNamed ? 'named' : 'unnamed']: true }),
   };
 }
 
 interface Keyed {
   readonly id: number;
-  readonly key: number;
+  readonly key: number | string;
 }
+
+const compare = (one: number | string, other: number | string) =>
+  one < other ? -1 : Number(one > other);
 
 /** Returns the records of a page, of all that are found, in order; `sign` is -1 if keys fall. */
 function pageOf(found: readonly Keyed[], sign: number, request: PageRequest) {
   const { limit, offset = 0, after, before } = request;
   if (before !== undefined)
-    return found.filter(({ key }) => sign * (key - before) < 0).slice(-limit);
-  const rest = found.filter(({ key }) => after === undefined || sign * (key - after) > 0);
+    return found.filter(({ key }) => sign * compare(key, before) < 0).slice(-limit);
+  const rest = found.filter(({ key }) => after === undefined || sign * compare(key, after) > 0);
   return rest.slice(offset, offset + limit);
 }
 
 /** Registers the tests of filters by time on `engine`, with one of `share` of all pages. */
-export function testTimes(engine: Engine, share = 11): void {
+export function testTimes(engine: Engine, share = 31): void {
   let turn = 0;
   for (const [what, hasUnknownTimes] of [
     ['pages in every order, sorted or walked, are those of a plain filter', false],
@@ -164,21 +200,26 @@ export function testTimes(engine: Engine, share = 11): void {
         Object.assign(SORT_LIMITS, changed);
         const table = tableOf(notes, heard.database);
         for (const filters of FILTERS) {
-          const found = all.filter((row) => passes(row, filters));
           for (const order of ORDERS) {
+            const isByName = order.endsWith('name');
+            const found = all.filter(
+              (row) => passes(row, filters) && (!isByName || hasName(Number(row.id))),
+            );
             const sign = order.startsWith('-') ? -1 : 1;
             const keyed = found
               .map(({ id, number }) => ({
                 id: Number(id),
-                key: Number(order.endsWith('id') ? id : number),
+                key: isByName ? nameOf(Number(id)) : Number(order.endsWith('id') ? id : number),
               }))
-              .sort((one, other) => sign * (one.key - other.key));
-            for (const position of POSITIONS) {
+              .sort((one, other) => sign * compare(one.key, other.key));
+            const values = valuesOf(filters);
+            if (isByName && !filters.isInFolder) Object.assign(values, { named: true });
+            for (const position of isByName ? NAME_POSITIONS : POSITIONS) {
               turn += 1;
               if (turn % share > 0) continue;
               // With tag 2, records are sorted for the larger limit only.
               const limit = turn % 2 ? 3 : 100;
-              const request = { limit, order, filters: valuesOf(filters), ...position };
+              const request = { limit, order, filters: values, ...position };
               const page = await table.page(request);
               const expected = pageOf(keyed, sign, request);
               const ids = JSON.parse(`[${page?.items}]`).map(({ id }: Keyed) => id);
@@ -191,10 +232,9 @@ export function testTimes(engine: Engine, share = 11): void {
               assert.equal(page?.total, found.length, message);
               if (!page.keys || expected.length === 0) continue;
               const keys = expected.map(({ key }) => key);
-              const isBeyond = [
-                keyed.some(({ key }) => key < Math.min(...keys)),
-                keyed.some(({ key }) => key > Math.max(...keys)),
-              ];
+              const isBeyond = [-1, 1].map((side) =>
+                keyed.some(({ key }) => keys.every((each) => compare(key, each) === side)),
+              );
               const { low, high } = page.keys;
               assert.deepEqual([low !== undefined, high !== undefined], isBeyond, message);
             }
@@ -246,7 +286,7 @@ export function testTimes(engine: Engine, share = 11): void {
     const totals = async () => {
       const found = new Map<string, number | undefined>();
       for (const filter of ['created', 'updated'] as const)
-        for (const order of ORDERS)
+        for (const order of ORDERS.slice(0, 4))
           for (const tagged of [[1], [2], [1, 2], [2, 1]]) {
             const filters = valuesOf({ [filter]: from32s, tagged });
             const page = await table.page({ limit: 3, order, filters });
@@ -261,8 +301,9 @@ export function testTimes(engine: Engine, share = 11): void {
       { sql: 'UPDATE note_number_blocks SET updated_from = 0, updated_to = 0 WHERE block = 4' },
     ]);
     const misled = await totals();
+    // The notes of one tag are counted in blocks of ids, whoever finds them.
     for (const [key, total] of right)
-      assert.equal(misled.get(key) !== total, key.endsWith(' 1'), `${key}: ${total}`);
+      assert.equal(misled.get(key) !== total, / 1$|^created .* 2$/.test(key), `${key}: ${total}`);
   });
 
   test('times: notes with a tag are looked up by the tag, or in blocks of a time', async (t) => {

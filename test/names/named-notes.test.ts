@@ -16,7 +16,7 @@ for (const engine of ENGINES)
         ['a', 'b', 'a'].map((name) => table.createWith([{ title: name }], { name })),
       );
       const refusals = created.map((each) => each?.refusal?.slug);
-      assert.deepEqual(refusals, [undefined, undefined, 'precondition-failed']);
+      assert.deepEqual(refusals, [undefined, undefined, 'validation-failed']);
       assert.equal(heard.transactions.length, before + 1);
     });
   });

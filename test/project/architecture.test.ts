@@ -27,13 +27,13 @@ const LAYERS = [
   ['export'],
   ['commands', 'processes'],
   ['open'],
-  // The features.
-  doors,
+  // The features, and what several of them share.
+  [...doors, 'joint-changes'],
   ['background'],
   ['feature'],
   ['contract', 'list-extension', 'pages', 'schema'],
   ['http', 'storage'],
-  ['bounded-wait', 'resources', 'suggestion', 'time', 'version'],
+  ['bounded-wait', 'name', 'resources', 'suggestion', 'time', 'version'],
 ];
 
 /** The core, which everyone reads who changes the service. */

@@ -1,13 +1,21 @@
 // The guide to scripting: its tables hold, and its scripts work.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { LAUNCHER } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
+import { until } from '../support/until.ts';
 import { addressed, codeBlocks, codeIn, guide, inShell, sectionOf, tablesIn } from './documents.ts';
 
 const service = await startService({ after });
@@ -54,28 +62,65 @@ for (const shell of ['sh', 'bash']) {
     const files = {
       'Bread.md': '# Bread\r\n\nFlour',
       "it's {1,2} [3-4] (a_b).md": 'x',
-      'Oat milk & 東京😀%.md': '---\ntitle: Oat\n---\n',
+      'cakes/for two/Oat milk & 東京😀%.md': '---\ntitle: Oat\n---\n',
     };
+    mkdirSync(join(cwd, 'cakes/for two'), { recursive: true });
+    mkdirSync(join(cwd, '.git'));
     for (const [name, body] of Object.entries(files)) writeFileSync(join(cwd, name), body);
-    writeFileSync(join(cwd, 'empty.md'), '');
+    for (const [name, body] of Object.entries({ 'empty.md': '', '.git/a.md': 'a', 'b.txt': 'b' }))
+      writeFileSync(join(cwd, name), body);
     const [loop = ''] = codeBlocks(sectionOf(TEXT, 'Send a folder of Markdown files'), 'sh');
     const { request, ...own } = await startService(t);
     const options = { cwd, env: { PATH: process.env.PATH, HOME: cwd } };
     for (const _ of [1, 2]) {
       const { stdout, stderr } = await inShell(shell, addressed(loop, own.url), options);
       assert.equal(stdout, '');
-      assert.match(stderr, /error: 422\nNot sent: empty\.md\n.*"body must not be .*\n$/);
+      assert.match(stderr, /error: 422\nNot sent: \.\/empty\.md\n.*"body must not be .*\n$/);
     }
     const { items } = (await request('GET', '/notes?include=name')).json;
-    const names = ['Bread', 'it_39_s_32__123_1_44_2', 'Oat_32_milk_32__38__32__26481__20140_'];
-    Object.entries(files).forEach(([file, body], at) => {
-      const note = items.find((item: { title: string }) => `${item.title}.md` === file);
-      assert.equal(note?.body, body, file);
-      assert.ok(note.name.startsWith(`recipes.${names[at]}`), note.name);
-    });
+    for (const [file, body] of Object.entries(files)) {
+      const note = items.find((item: { name: string }) => item.name === `recipes/${file}`);
+      const title = file.replace(/.*\/|\.md$/g, '');
+      assert.deepEqual([note?.body, note?.title], [body, title], file);
+    }
     assert.equal(items.length, 3);
   });
 }
+
+test('scripting: the commands ask what is new', async (t) => {
+  if (spawnSync('jq', ['--version']).status !== 0) return skipLoudly(t, 'there is no jq here');
+  const { url, request } = await startService(t);
+  const create = (title: string, ...tags: string[]) =>
+    request('POST', '/notes', { json: { title, body: 'b', tags } });
+  await create('Milk', 'todo');
+  await create('Bread', 'todo', 'done');
+  await request('PATCH', '/notes/1', { json: { body: 'c' } });
+  await request('DELETE', '/notes/2');
+  for (let count = 0; count < 600; count += 1) await create('a', 'other');
+  const section = addressed(sectionOf(TEXT, 'Ask what is new'), url);
+  const [open = '', report = '', trigger = ''] = codeBlocks(section, 'sh');
+  assert.equal((await inShell('sh', open)).stdout, '1 Milk\n');
+  const lines = (await inShell('sh', report.replace('limit=1000', 'limit=99'))).stdout.split('\n');
+  assert.deepEqual(
+    [lines.length, ...lines.slice(0, 2), lines.at(-2)],
+    [602, '1 Milk', '3 a', '602 a'],
+  );
+  const running = spawn('sh', ['-c', trigger], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  running.stdout.setEncoding('utf8').on('data', (part) => {
+    printed += part;
+  });
+  t.after(() => process.kill(-(running.pid ?? assert.fail()), 'SIGKILL'));
+  // The stream begins when it is open.
+  await until(async () => {
+    await create('Rent', 'urgent');
+    return printed !== '';
+  });
+  assert.match(printed, /^(?:Urgent: Rent\n)+$/);
+});
 
 test('scripting: the commands back up the notes with a key of ~/.netrc', async (t) => {
   const cwd = temporaryFolder(t);
@@ -129,9 +174,12 @@ for (const shell of ['sh', 'bash']) {
     assert.deepEqual(await edit('echo " milk" >>"$1"', '1'), { code: 0, printed: '' });
     assert.equal(await read(), 'Oat\n\nRye\n\nTea milk\n');
     const json = { title: 'Log', body: 'One' };
-    await service.request('PUT', '/named/a.b_c-1', { json });
-    assert.deepEqual(await edit('echo ", two" >>"$1"', 'a.b_c-1'), { code: 0, printed: '' });
-    assert.equal((await service.request('GET', '/named/a.b_c-1')).json.body, 'One, two\n');
+    for (const name of ['a.b_c-1', "Küche/it's 100%?.md"]) {
+      const path = `/named/${encodeURIComponent(name)}`;
+      await service.request('PUT', path, { json });
+      assert.deepEqual(await edit('echo ", two" >>"$1"', name), { code: 0, printed: '' });
+      assert.equal((await service.request('GET', path)).json.body, 'One, two\n');
+    }
     const { etag } = (await service.request('GET', '/notes/1')).headers;
     assert.deepEqual(await edit('exit', '1'), { code: 0, printed: '' });
     assert.equal((await service.request('GET', '/notes/1')).headers.etag, etag);
@@ -140,8 +188,10 @@ for (const shell of ['sh', 'bash']) {
 
   test(`edit: without a note there is nothing to edit in ${shell}`, async (t) => {
     const { edit, home, left } = await startEditing(t, shell);
-    for (const args of [[], [''], ['1', '2'], ['a note'], ['../notes/1'], ['1?a']])
+    for (const args of [[], [''], ['1', '2']])
       assert.deepEqual(await edit('', ...args), { code: 2, printed: 'usage: edit-note ID|NAME\n' });
+    const dots = await edit('', '../notes/1');
+    assert.deepEqual([dots.code, /"detail":"name must not have dot/.test(dots.printed)], [1, true]);
     for (const missing of ['42', 'missing']) {
       const { code, printed } = await edit('', missing);
       assert.equal(code, 1);

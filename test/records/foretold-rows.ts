@@ -88,8 +88,9 @@ function perform(table: Table, each: RandomWrite, tag: string): Promise<unknown>
     return table.create(each.records, owner, { key: once });
   }
   const condition = CONDITIONS[each.condition]?.(tag) ?? null;
-  if (each.kind === 'change') return table.change(each.id, each.values, owner, condition);
-  return table.remove(each.id, owner, condition);
+  const target = { id: each.id, owner };
+  if (each.kind === 'change') return table.change(target, each.values, condition);
+  return table.remove(target, condition);
 }
 
 async function tagsIn(database: Database): Promise<Map<string, string>> {

@@ -64,6 +64,7 @@ export async function startBareServer(
     onRequest: (arrival) => dispatcher.dispatch(arrival),
     onRefused: (_, problem) => refusals.push(problem),
     networkOf: ({ socket }) => socket.remoteAddress ?? '',
+    mend: () => false,
     problemBase: () => problemBase,
     limits: { ...HTTP_LIMITS, ...limits },
   });

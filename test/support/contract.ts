@@ -34,7 +34,7 @@ const ajv = new Ajv2020({
 });
 formats.default(ajv);
 ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components']);
-ajv.addKeyword('x-enum-varnames');
+for (const name of ['x-enum-varnames', 'x-note-name']) ajv.addKeyword(name);
 ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
 ajv.addFormat('int64', true);
 ajv.addSchema(JSON.parse(text, close), 'contract');
@@ -90,9 +90,7 @@ export function assertFitsContract(method: string, path: string, answer: Answer)
     assert.ok(answer.headers.allow, label);
     return;
   }
-  const template = templateOf(path);
-  const operation =
-    template && operationAt(template, method === 'HEAD' ? 'get' : method.toLowerCase());
+  const operation = operationOf(method === 'HEAD' ? 'get' : method.toLowerCase(), path);
   if (!operation) {
     assert.ok(answer.status >= 400, `${label}: the contract has no such operation`);
     // Browsers get a page.
@@ -179,17 +177,16 @@ const templates = Object.keys(contract.paths)
   .sort((one, other) => one.split('{').length - other.split('{').length)
   .map((template) => ({
     template,
-    pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`),
+    pattern: new RegExp(`^${template.replace('{name}', '.*').replace(/\{\w+\}/g, '[^/]+')}$`),
   }));
 
-function templateOf(path: string): string | undefined {
-  const pathname = path.split('?')[0] ?? '';
-  return templates.find(({ pattern }) => pattern.test(pathname))?.template;
-}
-
-function operationAt(template: string, method: string): string | undefined {
-  const pointer = `/paths/${template.replaceAll('/', '~1')}`;
-  return method in (at(pointer) as Json) ? `${pointer}/${method}` : undefined;
+/** Returns the pointer to the operation; that of a name may be behind a part of the name. */
+function operationOf(method: string, path: string): string | undefined {
+  const pathname = path.replace(/\?.*/s, '').replace(/(?<=\/named\/.*)%2f/gi, '/');
+  return templates
+    .filter(({ pattern }) => pattern.test(pathname))
+    .map(({ template }) => `/paths/${template.replaceAll('/', '~1')}/${method}`)
+    .find((pointer) => at(pointer) !== undefined);
 }
 
 /** Returns what is at a JSON pointer into the contract. */

@@ -31,8 +31,7 @@ interface Asked {
 }
 
 interface Query {
-  readonly order: string;
-  readonly position: string;
+  readonly place: readonly [order: string, position: string];
   readonly fields: readonly string[];
   readonly include: readonly string[];
   readonly asked: readonly Asked[];
@@ -47,6 +46,9 @@ const NAMES = ['errands', 'a, b;"c"> <é+%😀\u0000'];
 
 /** Several records have the same time, some have none, and the clock has been set back. */
 const TIMES = [5_000, 5_000, 5_001, 4_000, null, 9_000, 5_001, 5_000, 253_400_000_000_000, 0];
+
+const nameOf = (id: number) =>
+  id % 3 ? null : `${id % 2 ? 'Küche' : 'Küche 2'}${id % 4 > 1 ? '/' : '-'}${(id * 7) % 40} &?%😀`;
 
 /** Of several tags with a name, a filter means this one; 0 if there is none. */
 const lowestIdOf = (name: string) => {
@@ -102,6 +104,11 @@ async function fill(service: Service): Promise<List[]> {
       FROM json_each(?1) AS sent WHERE ${table}.id = sent.value ->> 0`;
     await database.transact([{ sql, parameter: JSON.stringify(rows) }]);
   }
+  const named = Array.from({ length: NOTES }, (_, index) => [index + 1, nameOf(index + 1)]);
+  const sql = `
+    INSERT INTO note_names (note_id, name)
+    SELECT value ->> 0, value ->> 1 FROM json_each(?1) WHERE value ->> 1 IS NOT NULL`;
+  await database.transact([{ sql, parameter: JSON.stringify(named) }]);
   await database.close();
 
   const known = async (path: string, id: number, fields: object, more: object, links: number[]) => {
@@ -118,7 +125,8 @@ async function fill(service: Service): Promise<List[]> {
   const everyNote = await all(NOTES, (id) => {
     const links = linksOf(id);
     const names = new Set(links.map((tag) => tagFields(tag).name));
-    return known('/notes', id, noteFields(id), { tag_ids: links, tags: [...names] }, links);
+    const more = { tag_ids: links, tags: [...names], name: nameOf(id) };
+    return known('/notes', id, noteFields(id), more, links);
   });
   const everyTag = await all(TAGS, (id) =>
     known('/tags', id, tagFields(id), { notes_count: notesOf(id).length }, notesOf(id)),
@@ -183,6 +191,26 @@ const ASKED: Readonly<Record<string, readonly fc.Arbitrary<Asked>[]>> = {
         text: names.map((name) => `tag=${encodeURIComponent(name)}`).join('&'),
         keeps: ({ links }) => names.every((name) => links.includes(lowestIdOf(name))),
       })),
+    fc
+      .uniqueArray(fc.integer({ min: 1, max: TAGS + 1 }), { minLength: 1, maxLength: 2 })
+      .map((ids) => ({
+        text: `not_tag_id=${ids}`,
+        keeps: ({ links }) => !ids.some((id) => links.includes(id)),
+      })),
+    fc
+      .uniqueArray(fc.constantFrom(...NAMES, 'unknown'), { minLength: 1, maxLength: 2 })
+      .map((names) => ({
+        text: names.map((name) => `not_tag=${encodeURIComponent(name)}`).join('&'),
+        keeps: ({ links }) => !names.some((name) => links.includes(lowestIdOf(name))),
+      })),
+    fc.constantFrom('Küche', 'Ku\u0308che 2/', 'Küche 2/x').map((folder) => ({
+      text: `folder=${encodeURIComponent(folder)}`,
+      keeps: ({ item }) => `${item.name}`.startsWith(`${folder.normalize().replace(/\/$/, '')}/`),
+    })),
+    fc.constantFrom(true, false).map((named) => ({
+      text: `named=${named}`,
+      keeps: ({ item }) => (item.name !== null) === named,
+    })),
     fc.constant({ text: 'untagged=true', keeps: ({ links }) => links.length === 0 }),
     fc.constantFrom(...WORDS).map((word) => ({
       text: `q=${word}`,
@@ -201,7 +229,7 @@ const ASKED: Readonly<Record<string, readonly fc.Arbitrary<Asked>[]>> = {
 
 const TIMES_ADDED = { times: ['created_at', 'updated_at'], etag: ['etag'] };
 const INCLUDED: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  notes: { tag_ids: ['tag_ids'], tags: ['tags'], ...TIMES_ADDED },
+  notes: { tag_ids: ['tag_ids'], tags: ['tags'], name: ['name'], ...TIMES_ADDED },
   tags: { notes_count: ['notes_count'], ...TIMES_ADDED },
   comments: TIMES_ADDED,
 };
@@ -214,11 +242,22 @@ const position = fc.oneof(
   key.map((each) => `before=${each}`),
 );
 
+/** An order with a position in it. */
+const byKey = fc.tuple(fc.constantFrom('id', '-id', 'updated', '-updated'), position);
+const nameKey = fc.integer({ min: 0, max: NOTES }).map((id) => encodeURIComponent(`${nameOf(id)}`));
+const byName = fc.tuple(
+  fc.constantFrom('name', '-name'),
+  fc.oneof(
+    fc.integer({ min: 0, max: 20 }).map((offset) => `offset=${offset}`),
+    nameKey.map((each) => `after_name=${each}`),
+    nameKey.map((each) => `before_name=${each}`),
+  ),
+);
+
 const queryOf = ({ resource: { table }, resource }: List): fc.Arbitrary<Query> =>
   fc.record({
     // A search without an order would be by rank.
-    order: fc.constantFrom('id', '-id', 'updated', '-updated').map((order) => `order=${order}`),
-    position,
+    place: table === 'notes' ? fc.oneof(byKey, byKey, byName) : byKey,
     fields: fc.subarray([...rowColumnsOf(resource)]),
     include: fc.subarray(Object.keys(INCLUDED[table] ?? {})),
     asked: fc
@@ -237,12 +276,22 @@ function project({ table }: Resource, { fields, include }: Query, item: Listed['
 }
 
 async function assertRight(service: Service, list: List, query: Query): Promise<void> {
-  const { order, position, fields, include, asked } = query;
+  const {
+    place: [order, position],
+    fields,
+    include,
+    asked,
+  } = query;
   const choices = [`fields=${fields}`, `include=${include}`].filter((each) => !each.endsWith('='));
   const filters = asked.map(({ text }) => text);
-  const parameters = ['limit=7', order, position, ...filters, ...choices].filter(Boolean);
+  const parameters = ['limit=7', `order=${order}`, position, ...filters, ...choices].filter(
+    Boolean,
+  );
   const path = `${list.path}?${parameters.join('&')}`;
-  const kept = list.records.filter((record) => asked.every(({ keeps }) => keeps?.(record) ?? true));
+  const isListed = ({ item }: Known) => !order.endsWith('name') || item.name !== null;
+  const kept = list.records.filter(
+    (record) => isListed(record) && asked.every(({ keeps }) => keeps?.(record) ?? true),
+  );
   const { body, link } = expectedPage(kept, `${service.url}${path}`);
   const items = (body.items as Listed['item'][]).map((item) => project(list.resource, query, item));
   const { status, text, headers } = await service.request('GET', path);

@@ -15,21 +15,30 @@ export interface ExpectedPage {
 
 const LARGEST_KEY = Number.MAX_SAFE_INTEGER - 1;
 
-const POSITIONS = ['offset', 'after', 'before'];
+const POSITIONS = ['offset', 'after', 'before', 'after_name', 'before_name'];
+
+type Key = number | string;
+
+const compare = (one: Key, other: Key) => (one < other ? -1 : Number(one > other));
 
 /** Returns the page at `url` of the list of `all` records, which the filters have selected. */
 export function expectedPage(all: readonly Listed[], url: string): ExpectedPage {
   const [path = '', text = ''] = url.split('?');
   const query = new URLSearchParams(text);
   const numberOf = (name: string) => (query.has(name) ? Number(query.get(name)) : undefined);
-  const [offset, after, before] = POSITIONS.map(numberOf);
-  const limit = numberOf('limit') ?? 20;
+  const [offset, limit = 20] = [numberOf('offset'), numberOf('limit')];
   const order = query.get('order') ?? 'id';
+  const isByName = order.endsWith('name');
+  const suffix = isByName ? '_name' : '';
+  const [after, before] = ['after', 'before'].map((name): Key | undefined =>
+    isByName ? (query.get(`${name}_name`)?.normalize() ?? undefined) : numberOf(name),
+  );
   const sign = order.startsWith('-') ? -1 : 1;
-  const keyOf = ({ item, number }: Listed) => (order.endsWith('updated') ? number : item.id);
-  const keys = all.map(keyOf).sort((one, other) => sign * (one - other));
-  const countUpTo = (key: number) => keys.filter((each) => sign * (each - key) <= 0).length;
-  const countBefore = (key: number) => keys.filter((each) => sign * (each - key) < 0).length;
+  const keyOf = ({ item, number }: Listed): Key =>
+    isByName ? String(item.name) : order.endsWith('updated') ? number : item.id;
+  const keys = all.map(keyOf).sort((one, other) => sign * compare(one, other));
+  const countUpTo = (key: Key) => keys.filter((each) => sign * compare(each, key) <= 0).length;
+  const countBefore = (key: Key) => keys.filter((each) => sign * compare(each, key) < 0).length;
 
   const end = before === undefined ? undefined : countBefore(before);
   const start =
@@ -60,10 +69,13 @@ export function expectedPage(all: readonly Listed[], url: string): ExpectedPage 
   // In a search, the default is another order.
   if (order !== 'id' || query.has('q') || isKeyed) {
     const clip = (key: number) => Math.min(Math.max(key, 0), LARGEST_KEY);
-    const last = page.at(-1) ?? clip(Number(before) - sign);
-    const beyond = after === undefined ? (sign > 0 ? LARGEST_KEY : 0) : clip(after + sign);
-    if (isFollowed) links.push(link('next', `after=${last}`));
-    if (isPreceded) links.push(link('prev', `before=${page[0] ?? beyond}`));
+    const last = page.at(-1) ?? (isByName ? undefined : clip(Number(before) - sign));
+    const end = after === undefined ? (sign > 0 ? LARGEST_KEY : 0) : clip(Number(after) + sign);
+    const beyond = page[0] ?? (isByName ? undefined : end);
+    const at = (name: string, key: Key) =>
+      `${new URLSearchParams([[`${name}${suffix}`, String(key)]])}`;
+    if (isFollowed && last !== undefined) links.push(link('next', at('after', last)));
+    if (isPreceded && beyond !== undefined) links.push(link('prev', at('before', beyond)));
   } else {
     if (isFollowed) links.push(link('next', `offset=${start + limit}`));
     const previous = Math.max(0, Math.min(start, keys.length) - limit);

@@ -54,6 +54,8 @@ export interface StandIn {
   /** The faults of the next requests; with `of`, one waits for a request of that kind. */
   readonly faults: { readonly fault: Fault | undefined; readonly of?: Kind }[];
   readonly requests: { execute: number; query: number; backup: number };
+  /** Those of them that a node has forwarded to the leader. */
+  readonly forwarded: { execute: number; query: number; backup: number };
   readonly levels: string[];
   readonly parameters: unknown[];
   /** The paths of the requests that silent nodes have got. */
@@ -73,6 +75,9 @@ export interface StandIn {
   release(): Promise<unknown>;
   /** Stops the node with that number from answering, even a ping. */
   silence(node: number): void;
+  /** Cuts the link from clients to a node, which the other nodes still reach; or mends it. */
+  cutOff(node: number): void;
+  mend(node: number): void;
 }
 
 type Step = readonly [sql: string, ...parameters: (string | number | null)[]];
@@ -102,12 +107,14 @@ export async function startStandIn(
   const full = new Set<number>();
   const slow = new Set<number>();
   const silent = new Set<number>();
+  const cutOff = new Set<number>();
   const held: (() => Promise<unknown>)[] = [];
   const origins: string[] = [];
   const standIn: StandIn = {
     nodes: origins,
     faults: [],
     requests: { execute: 0, query: 0, backup: 0 },
+    forwarded: { execute: 0, query: 0, backup: 0 },
     levels: [],
     forgetForeignKeys: () => Promise.all(engines.map((engine) => engine.forgetForeignKeys())),
     parameters: [],
@@ -121,6 +128,8 @@ export async function startStandIn(
     fillDisk: (node) => void full.add(node),
     change: async (node, sql) => engines[node]?.execute([[sql]]),
     silence: (node) => void silent.add(node),
+    cutOff: (node) => void cutOff.add(node),
+    mend: (node) => void cutOff.delete(node),
     release: () => Promise.all(held.splice(0).map((carryOutLate) => carryOutLate())),
   };
 
@@ -134,12 +143,13 @@ export async function startStandIn(
     return next.fault;
   }
 
-  async function answer(node: number, message: IncomingMessage, response: ServerResponse) {
+  async function answer(asked: number, message: IncomingMessage, response: ServerResponse) {
+    let node = asked;
     const { pathname, searchParams, search } = new URL(message.url ?? '', origins[node]);
     response.setHeader('x-rqlite-version', 'v8.43.4');
     const end = (status: number, text = '', headers: OutgoingHttpHeaders = {}) =>
       void response.writeHead(status, headers).end(text);
-    if (silent.has(node)) return void standIn.ignored.push(pathname);
+    if (silent.has(node) || cutOff.has(node)) return void standIn.ignored.push(pathname);
     if (pathname === '/readyz') {
       end(200);
       pings.emit('ping');
@@ -161,8 +171,15 @@ export async function startStandIn(
     if (fault === 'refused') return void message.socket.destroy();
     if (!isLocal && (leader === undefined || fault === 'no leader'))
       return end(500, 'leader not found');
-    if (!isLocal && leader !== undefined && leader !== node)
-      return end(301, '', { location: `${origins[leader]}${pathname}${search}` });
+    if (!isLocal && leader !== undefined && leader !== node) {
+      // It asks the leader for its address.
+      if (silent.has(leader)) return;
+      if (searchParams.has('redirect'))
+        return end(301, '', { location: `${origins[leader]}${pathname}${search}` });
+      standIn.forwarded[kind] += 1;
+      response.setHeader('x-rqlite-served-by', `raft-${leader}`);
+      node = leader;
+    }
     const failed = (error: string) => response.end(JSON.stringify({ results: [], error }));
     if (fault === 'not leader') return void failed('not leader');
     if (fault === 'leadership lost, not done') return void failed(LOST);

@@ -55,6 +55,8 @@ const FILTERS = new Map<Resource, readonly Readonly<Record<string, unknown>>[]>(
     notes,
     [
       ...[{ tag_id: [1] }, { tag: ['a'], tag_id: [2] }, { untagged: 'true' }, { named: 'true' }],
+      ...[{ folder: 'a' }, { folder: 'a', tag: ['a'] }, { order: 'name' }],
+      ...[{ not_tag: ['a'] }, { not_tag: ['a'], not_tag_id: [1] }, { tag: ['a'], not_tag: ['b'] }],
       ...[{ created_after: TIMES.created_after }, { updated_before: TIMES.updated_before }],
       ...[TIMES, { tag: ['a'], ...TIMES }, { q: 'a' }, { q: 'a', tag_id: [1] }],
     ],
@@ -110,6 +112,11 @@ export async function collectStatements(test: Ends): Promise<NamedStatement[]> {
   const feed = new ChangeFeed(database);
   await hear('changes: last cursor', () => feed.lastCursor());
   const after = await feed.lastCursor();
+  await hear('changes: from a time on', () => feed.cursorAt(0));
+  const types = ['note.created'];
+  await hear('changes: of a type', () =>
+    feed.read({ after, limit: 10, withRecords: false, types }),
+  );
   await hear('changes: read', () => feed.read({ after, limit: 10, withRecords: false }));
   await hear('changes: read with records', () =>
     feed.read({ after, limit: 10, withRecords: true }),
@@ -220,7 +227,7 @@ async function hearLists(resource: Resource, database: Database, hear: Hear): Pr
     await list(more);
   for (const parameters of FILTERS.get(resource) ?? []) {
     const orders = 'q' in parameters ? ['rank', 'id'] : ['id', '-updated'];
-    for (const order of orders) await list({ order }, parameters);
+    for (const order of orders) await list({ order, ...parameters }, parameters);
   }
   await table.create([{ body: LARGE }, { body: LARGE }, { body: LARGE }], owner);
   await list({ limit: 3 });

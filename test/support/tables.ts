@@ -23,7 +23,7 @@ import {
   type Values,
   type Write,
 } from '../../src/storage/writer.ts';
-import { askedTags, type RowTag } from '../../src/tags/bodies.ts';
+import { askedForAll, askedSingly, askedTags, type RowTag } from '../../src/tags/bodies.ts';
 import { inLists } from '../../src/tags/in-lists.ts';
 import { tagsOfNotes } from '../../src/tags/tagged-notes.ts';
 import { times } from '../../src/times/feature.ts';
@@ -58,6 +58,13 @@ export interface Parts {
   readonly tags?: readonly RowTag[];
   readonly name?: string;
   readonly times?: readonly Values[];
+}
+
+/** What a change can have beside the fields: all tags, or those to add and to remove; a name. */
+export interface NamedChange extends Pick<Parts, 'tags'> {
+  readonly added?: readonly string[];
+  readonly removed?: readonly string[];
+  readonly name?: string | null;
 }
 
 const askedOnce = (once?: Once): AskedParts => (once ? { key: askedBy(once) } : NOTHING);
@@ -96,20 +103,20 @@ export function tableOf(
       return create(records, owner, {
         ...askedOnce(once),
         ...(tags && askedTags(tags, 'lines')),
-        ...(name !== undefined && { name: askedFor(name) }),
+        ...(name !== undefined && { name: askedFor([[0, name]]) }),
         ...(times && { times: { ofRecords: times } }),
       });
     },
     read: (id: number, owner?: number) => table.read(id, owner),
     replace: (id: number, input: Input, owner?: number, condition?: Condition) =>
-      table.change(id, complete(input), owner, condition),
+      table.change({ id, owner }, complete(input), condition),
     /** What is missing in `input` stays as it is. */
     change: (id: number, input: Input, owner?: number, condition?: Condition) =>
-      table.change(id, partial(input), owner, condition),
+      table.change({ id, owner }, partial(input), condition),
     createFor: (recipient: Parameters<Write>[2], input: Input) =>
       table.create([complete(input)], 0, NOTHING, recipient),
     changeFor: (recipient: Parameters<Write>[2], id: number, input: Input) =>
-      table.change(id, partial(input), 0, null, NOTHING, recipient),
+      table.change({ id }, partial(input), null, NOTHING, recipient),
     changeTagged: (
       id: number,
       input: Input,
@@ -117,11 +124,25 @@ export function tableOf(
       owner?: number,
       condition?: Condition,
     ) => {
-      const asked = askedTags(tags, 'lines');
-      return table.change(id, partial(input), owner, condition, asked);
+      const asked = askedForAll(tags, 'lines');
+      return table.change({ id, owner }, partial(input), condition, asked);
+    },
+    /** Without a name, the note keeps the one that it has. */
+    changeNamed: (
+      id: number,
+      at: string | null,
+      input: Input,
+      { tags, name, added = [], removed = [] }: NamedChange,
+      condition?: Condition,
+    ) => {
+      const asked = {
+        ...(tags ? askedForAll(tags, 'lines') : askedSingly(added, removed, 'json')),
+        ...(name !== undefined && { name: askedFor([[0, name]], id) }),
+      };
+      return table.change({ id, at: at ?? undefined }, partial(input), condition, asked);
     },
     remove: (id: number, owner?: number, condition?: Condition) =>
-      table.remove(id, owner, condition),
+      table.remove({ id, owner }, condition),
     page: (request: PageRequest) => pages.read(request),
   };
 }

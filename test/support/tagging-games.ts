@@ -5,6 +5,8 @@ import fc from 'fast-check';
 import { soundnessQueries } from '../../src/commands/check.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import { isOneOf, NEVER } from '../../src/records/condition.ts';
+import type { Verdict } from '../../src/records/parts.ts';
+import type { Stored } from '../../src/records/writes.ts';
 import { comments } from '../../src/resources/comments.ts';
 import { notes } from '../../src/resources/notes.ts';
 import { tags } from '../../src/resources/tags.ts';
@@ -45,6 +47,9 @@ const given = fc.oneof(
 const kindOf = <Kind extends string>(kind: Kind) => ({ kind: fc.constant(kind) });
 const pair = { note: id(6), tag: id(5) };
 
+const noteName = fc.constantFrom('n', 'm');
+const condition = fc.constantFrom('none' as const, 'current' as const, 'never' as const);
+
 const anyWrite = fc.oneof(
   { weight: 4, arbitrary: fc.record({ ...kindOf('tag'), ...pair }) },
   { weight: 3, arbitrary: fc.record({ ...kindOf('untag'), ...pair }) },
@@ -54,7 +59,7 @@ const anyWrite = fc.oneof(
       ...kindOf('create'),
       sets: fc.array(given, { minLength: 1, maxLength: 3 }),
       key: fc.option(id(3)),
-      name: fc.option(fc.constantFrom('n', 'm')),
+      name: fc.option(noteName),
       time: fc.option(fc.constantFrom(0, 1_000)),
     }),
   },
@@ -74,7 +79,22 @@ const anyWrite = fc.oneof(
       note: id(6),
       given,
       title: fc.option(fc.constantFrom('x', 'y')),
-      condition: fc.constantFrom('none' as const, 'current' as const, 'never' as const),
+      condition,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      ...kindOf('rename'),
+      note: id(6),
+      /** Undefined leaves the name. */
+      name: fc.option(fc.option(noteName), { nil: undefined }),
+      at: fc.option(noteName),
+      added: fc.uniqueArray(name, { maxLength: 2 }),
+      removed: fc.uniqueArray(name, { maxLength: 2 }),
+      given: fc.option(given),
+      title: fc.option(fc.constantFrom('x', 'y')),
+      condition,
     }),
   },
   { weight: 1, arbitrary: fc.record(kindOf('createNote')) },
@@ -84,6 +104,7 @@ const anyWrite = fc.oneof(
   { weight: 1, arbitrary: fc.record({ ...kindOf('removeTag'), tag: id(5) }) },
 );
 type AnyWrite = typeof anyWrite extends fc.Arbitrary<infer T> ? T : never;
+type Renaming = Extract<AnyWrite, { kind: 'rename' }>;
 
 /** Games: batches of writes. */
 export const taggingGames = fc.array(fc.array(anyWrite, { minLength: 1, maxLength: 14 }), {
@@ -98,7 +119,7 @@ class Model {
   /** The notes that have changed since the tags of the batch were read. */
   readonly changed = new Set<number>();
   readonly #answers = new Map<number, { id: number; content: string }>();
-  readonly #names = new Map<string, number>();
+  readonly names = new Map<string, number>();
   readonly #titles = new Map<number, string>();
   #lastNote = 0;
   #lastTag = 0;
@@ -149,10 +170,7 @@ class Model {
       case 'create':
         return this.#create(write);
       case 'change': {
-        const set = this.notes.get(write.note);
-        const { condition } = write;
-        const isRefused = condition === 'current' && this.changed.has(write.note);
-        if (!set || condition === 'never' || isRefused) return undefined;
+        if (!this.#admits(write)) return undefined;
         const missing = this.#missing([write.given]);
         if (missing.length > 0) return missing;
         const last = this.#lastTag;
@@ -160,6 +178,8 @@ class Model {
         if (write.title !== null) this.#setTitle(write.note, write.title);
         return { id: write.note, ...this.#newSince(last) };
       }
+      case 'rename':
+        return this.#rename(write);
       case 'createNote':
         this.#lastNote += 1;
         this.notes.set(this.#lastNote, new Set());
@@ -169,7 +189,7 @@ class Model {
         this.#setTitle(write.note, 'c');
         return this.notes.has(write.note);
       case 'removeNote':
-        for (const [name, note] of this.#names) if (note === write.note) this.#names.delete(name);
+        for (const [name, note] of this.names) if (note === write.note) this.names.delete(name);
         return this.notes.delete(write.note);
       case 'comment':
         return this.#comment(write);
@@ -179,6 +199,39 @@ class Model {
         for (const set of this.notes.values()) set.delete(write.tag);
         return this.tags.delete(write.tag);
     }
+  }
+
+  #admits({ note, condition }: Pick<Renaming, 'note' | 'condition'>): boolean {
+    const isRefused = condition === 'current' && this.changed.has(note);
+    return this.notes.has(note) && condition !== 'never' && !isRefused;
+  }
+
+  #rename(write: Renaming): unknown {
+    const { note, at, name, given, title, added, removed } = write;
+    if (!this.#admits(write) || (at !== null && this.names.get(at) !== note)) return undefined;
+    const missing = this.#missing(given ? [given] : []);
+    if (missing.length > 0) return missing;
+    const [before = null] = [...this.names].find(([, each]) => each === note) ?? [];
+    if (name !== undefined && name !== before) {
+      if (name !== null && this.names.has(name)) return 'taken';
+      this.changed.add(note);
+      if (before !== null) this.names.delete(before);
+      if (name !== null) this.names.set(name, note);
+    }
+    const last = this.#lastTag;
+    if (given) this.notes.set(note, new Set(this.#idsOf(given)));
+    else this.#retag(this.notes.get(note) ?? assert.fail(), added, removed);
+    if (title !== null) this.#setTitle(note, title);
+    return { id: note, ...this.#newSince(last) };
+  }
+
+  #retag(tags: Set<number>, added: readonly string[], removed: readonly string[]): void {
+    const isNamed = (name: string) => (tag: number) => this.tags.get(tag) === name;
+    for (const name of removed)
+      if (!added.includes(name))
+        for (const tag of [...tags].filter(isNamed(name))) tags.delete(tag);
+    for (const name of added)
+      if (![...tags].some(isNamed(name))) for (const tag of this.#idsOf([name])) tags.add(tag);
   }
 
   /** Returns the outcome of the tags that were created by name. */
@@ -218,8 +271,8 @@ class Model {
     if (replayed) return replayed;
     const missing = this.#missing(sets);
     if (missing.length > 0) return missing;
-    if (name !== null && this.#names.has(name)) return 'taken';
-    if (name !== null) this.#names.set(name, this.#lastNote + 1);
+    if (name !== null && this.names.has(name)) return 'taken';
+    if (name !== null) this.names.set(name, this.#lastNote + 1);
     const first = this.#lastNote + 1;
     const last = this.#lastTag;
     for (const [index, set] of sets.entries()) {
@@ -240,8 +293,18 @@ function rowTagsOf(sets: readonly GivenTags[]): RowTag[] {
 
 /** Returns the outcome of a refusal. */
 function refused({ slug, extras: { errors = [] } }: Problem): unknown {
-  if (slug === 'precondition-failed') return 'taken';
+  if (errors[0]?.code === 'taken') return 'taken';
   return slug === 'idempotency-key-reused' ? 'reused' : errors.map(({ pointer }) => pointer);
+}
+
+/** Returns the outcome of a change that may have set the title. */
+function changedNote(changed: (Stored & Verdict) | undefined, title: string | null): unknown {
+  if (!changed) return undefined;
+  const { text, createdIds, refusal } = changed;
+  if (refusal) return refused(refusal);
+  const record = JSON.parse(text);
+  if (title !== null) assert.equal(record.title, title);
+  return { id: record.id, ...(createdIds && { createdIds }) };
 }
 
 /** Performs a write; `tagOf` returns the entity tag that a note had before the batch. */
@@ -277,12 +340,18 @@ async function perform(
       const values = [title, null];
       const admitted = { none: null, never: NEVER, current: isOneOf([tagOf(note)]) }[condition];
       const changed = await notes.changeTagged(note, values, rowTagsOf([write.given]), 0, admitted);
-      if (!changed) return changed;
-      const { text, createdIds, refusal } = changed;
-      if (refusal) return refused(refusal);
-      const record = JSON.parse(text);
-      if (title !== null) assert.equal(record.title, title);
-      return { id: record.id, ...(createdIds && { createdIds }) };
+      return changedNote(changed, title);
+    }
+    case 'rename': {
+      const { note, title, name, at, given, added, removed } = write;
+      const admitted = { none: null, never: NEVER, current: isOneOf([tagOf(note)]) };
+      const tags = given && rowTagsOf([given]);
+      const parts = {
+        ...(name !== undefined && { name }),
+        ...(tags ? { tags } : { added, removed: removed.filter((each) => !added.includes(each)) }),
+      };
+      const change = notes.changeNamed(note, at, [title, null], parts, admitted[write.condition]);
+      return changedNote(await change, title);
     }
     case 'comment': {
       const { note, count, key } = write;
@@ -323,6 +392,8 @@ export async function playTaggingGame(
       batch.map((each) => model.perform(each)),
     );
     assert.deepEqual(await storedNoteTags(database), model.noteTags());
+    const names = await rows(database, 'SELECT name, note_id FROM note_names');
+    assert.deepEqual(new Map(names.map(({ name, note_id }) => [name, note_id])), model.names);
     const named = await rows(database, 'SELECT id, name FROM tags ORDER BY id');
     assert.deepEqual(
       named.map(({ id, name }) => [id, name]),

@@ -94,7 +94,7 @@ export function testNoteTags(engine: Engine, games = 2): void {
           [3, 3, undefined],
         ],
         ...[4, 5, 6, 7, 8, 9, 10].map((id) => [id, undefined, undefined]),
-        [11, undefined, 'precondition-failed'],
+        [11, undefined, 'validation-failed'],
         [1, undefined, undefined],
       ],
     );
@@ -134,6 +134,10 @@ export function testNoteTags(engine: Engine, games = 2): void {
       });
     await notes.changeTagged(2, ['c', null], []);
     await notes.changeTagged(2, [null, null], [[0, 'name']]);
+    const single = { added: ['name', 'other'], removed: ['t'] };
+    await notes.changeNamed(2, 'k', ['d', null], { ...single, name: 'm' });
+    await notes.changeNamed(2, null, [null, null], { name: null });
+    await notes.changeNamed(2, null, ['e', 'f'], single);
     for (const { statements } of heard.transactions.slice(before)) {
       for (const { sql, rows: foretold } of statements) {
         for (const each of [sql, ...(foretold ? [`SELECT ${foretold}`] : [])]) {

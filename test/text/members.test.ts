@@ -43,6 +43,47 @@ const TEXTS: Readonly<Record<string, readonly (readonly [string, string, string?
     ['# # Milk\r\n\r\n \t\n', '# Milk'],
     ['# Milk\n\n\ufeff', 'Milk'],
   ],
+  'the title of front matter': [
+    ['---\ntitle: Milk\n---', 'Milk'],
+    ['---\r\ntags: [a]\r\ntitle: \t Oat milk \r\n---\r\n\r\n# Bread\r\n', 'Oat milk'],
+    ['---\rtitle: Milk\r---\rBread', 'Milk'],
+    ['---\ntitle: "Milk: \'Oat\'"\n---\n# Bread', "Milk: 'Oat'"],
+    ["---\ntitle: 'Milk'\ntitle: Bread\n---\n", 'Milk'],
+    ['---\ntitle: "\n---\n', '"'],
+    ['---\ntitle: "Milk\'\n---\n', '"Milk\''],
+    ['---\ntitle: >2 litres\n---\n# Bread', '>2 litres'],
+    ['---\ntitle: a\u2028b\n---\n', 'a\u2028b'],
+    [`---\ntitle: ${LONG}b\n---\n`, `${LONG}b`],
+  ],
+  'front matter without a title: the first heading, or line, after it': [
+    ['---\ntags: [a]\n---\nMilk\n\n# Bread\n# Oat', 'Bread'],
+    ['---\n---\n## Milk\nBread', 'Milk'],
+    ['---\n# Milk\n---\n\n \n#\tBread \n', 'Bread'],
+    ['---\ntags: [a]\n---\r\r# \u00a0Milk\u2003\rBread', 'Milk'],
+    ...[
+      'title:',
+      'title: ""',
+      'title: " "',
+      'title:Milk',
+      ' title: Milk',
+      'Title: Milk',
+      'title:  >-2 ',
+    ].map((line) => [`---\n${line}\n  Milk\n---\n# \nBread`, 'Bread'] as const),
+    [`---\n---\n${LONG}b`, LONG],
+    [`---\n---\n# ${LONG}b`, `${LONG}b`],
+    ['---\ntags: [a]\n---\n', 'tags: [a]'],
+    ['---\n---', '-'],
+    ['---\n\n---\n#\n', '-'],
+  ],
+  'what only resembles front matter is none': [
+    ['---\ntitle: Milk\n--- \n# Bread', '---'],
+    ['--- \ntitle: Milk\n---\n# Bread', '---'],
+    ['\n---\ntitle: Milk\n---\n# Bread', '---'],
+    ['---\ntitle: Milk\n ---\n# Bread', '---'],
+    ['---\ntitle: Milk\n----\n# Bread', '---'],
+    ['---\ntitle: Milk', '---'],
+    ['# Milk\n---\ntitle: Bread\n---', 'Milk', '---\ntitle: Bread\n---'],
+  ],
   'otherwise the first line with text, up to the bound': [
     ['Milk', 'Milk'],
     ['\n \n\t\nMilk\nOat', 'Milk'],
@@ -54,7 +95,6 @@ const TEXTS: Readonly<Record<string, readonly (readonly [string, string, string?
     ['#\u00a0Milk\nOat', 'Milk'],
     ['###\n\nMilk', 'Milk'],
     ['\n # \n#', '-'],
-    ['---\ntitle: Milk\n---', '---'],
     ['{"title":"Milk"}', '{"title":"Milk"}'],
     ['\u2028Milk\u2028Oat', 'Milk\u2028Oat'],
     [`${LONG}b`, LONG],
@@ -79,9 +119,24 @@ test('texts: a given title leaves the whole text to the body', () => {
 
 test('texts: large ones of every kind are read', () => {
   const length = 1_048_576;
-  for (const part of ['a', ' ', '#', '\n', '\r', '\r\n', '# ', '# a\n', '𝒂', '\ufeff', '\u2028']) {
+  for (const part of [
+    'a',
+    ' ',
+    '#',
+    '\n',
+    '\r',
+    '\r\n',
+    '# ',
+    '# a\n',
+    '𝒂',
+    '\ufeff',
+    '\u2028',
+    '---\n',
+    'title: \n',
+  ]) {
     const many = part.repeat(length / part.length);
-    for (const text of [many, `# ${many}`, `# a\n${many}`, `# a\n${many}b`, `${many}a`]) {
+    const front = [`---\n${many}`, `---\n${many}\n---\n${many}`, `---\n---\n# ${many}`];
+    for (const text of [many, `# ${many}`, `# a\n${many}`, `# a\n${many}b`, `${many}a`, ...front]) {
       const { title, body } = noteIn(text);
       assert.ok(text.endsWith(body) && title.length > 0, text.slice(0, 9));
       assert.ok(markdownOf({ title, body }).endsWith(body));

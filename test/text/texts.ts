@@ -1,16 +1,35 @@
-// Texts for properties: of line ends, white space, `#`, marks, and any other code points.
+// Texts for properties: of line ends, white space, headings, front matter, and any code points.
 import fc from 'fast-check';
 
-/** Any text. */
-export const anyText = fc
+const parts = fc
   .array(
     fc.oneof(
-      fc.constantFrom('\n', '\r', '\r\n', ' ', '\t', '#', '# ', 'a', '\0', '\ufeff', '\u2028', '𝒂'),
+      fc.constantFrom(
+        '\n',
+        '\r',
+        '\r\n',
+        ' ',
+        '\t',
+        '#',
+        '# ',
+        'a',
+        '\n---\n',
+        '\ntitle: ',
+        '\0',
+        '\ufeff',
+        '\u2028',
+        '𝒂',
+      ),
       fc.string({ unit: 'binary' }),
     ),
     { maxLength: 16 },
   )
-  .map((parts) => parts.join(''));
+  .map((all) => all.join(''));
+
+/** Any text. */
+export const anyText = fc
+  .tuple(fc.constantFrom('', '', '---\n', '---\r\n---\n'), parts)
+  .map((each) => each.join(''));
 
 /** One that is not blank. */
 export const filledText = anyText.filter((each) => each.trim() !== '');

@@ -45,6 +45,12 @@ func main() {
 	check(err == nil && missing.ApplicationproblemJSON404 != nil, err, missing)
 	check(missing.ApplicationproblemJSON404.Status == 404, missing)
 
+	name, include := "Go/Küche & Bad 100%#1?.md", notes.NoteInclude{"name"}
+	put, err := client.PutNamedNoteWithResponse(ctx, name, &notes.PutNamedNoteParams{}, input)
+	check(err == nil && put.JSON201 != nil, err, put)
+	named, err := client.GetNamedNoteWithResponse(ctx, name, &notes.GetNamedNoteParams{Include: &include})
+	check(err == nil && named.JSON200 != nil && *named.JSON200.Name == name, err, named)
+
 	expect := func(_ context.Context, request *http.Request) error {
 		request.Header.Set("expect", "a miracle")
 		return nil

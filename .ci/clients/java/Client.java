@@ -61,6 +61,11 @@ class Client {
     check(documentation.listProblems().getItems().size() > 10, "the list of problems");
     check(documentation.getProblem("not-found").getStatus() == 404, "the problem not-found");
     check(documentation.getOpenapi().getOpenapi().startsWith("3.1"), "the contract");
+
+    var name = "Java/K\u00fcche & Bad 100%#1?.md";
+    var put = notes.putNamedNote(name, new NoteInput().title("a").body("b"), null, null, null, null);
+    var named = notes.getNamedNote(name, null, List.of("name"), null, null);
+    check(named.getId().equals(put.getId()) && named.getName().equals(name), named);
   }
 
   static NoteList notesAfter(long id) throws Exception {

@@ -49,6 +49,11 @@ fun main(args: Array<String>) {
     check(documentation.listProblems().items.size > 10)
     check(documentation.getProblem("not-found").status == 404)
     check(documentation.getOpenapi().openapi.startsWith("3.1"))
+
+    val name = "Kotlin/Küche & Bad 100%#1?.md"
+    val put = notes.putNamedNote(name, NoteInput("named", "body"))
+    val named = notes.getNamedNote(name, include = listOf(NotesApi.IncludeGetNamedNote.Name))
+    check(named.id == put.id && named.name == name) { named }
 }
 
 /** Returns the problem with which the service answers the call. */

@@ -70,3 +70,8 @@ check($page->getItems()[0]->getNoteId() === $plain->getId(), $page);
 check(count($documentation->listProblems()->getItems()) > 10, 'the list of problems');
 check($documentation->getProblem('not-found')->getStatus() === 404, 'the problem not-found');
 check(str_starts_with($documentation->getOpenapi()->getOpenapi(), '3.1'), 'the contract');
+
+$name = 'PHP/Küche & Bad 100%#1?.md';
+$put = $notes->putNamedNote($name, new NoteInput(['title' => 'named', 'body' => 'body']));
+$named = $notes->getNamedNote($name, include: ['name']);
+check($named->getId() === $put->getId() && $named->getName() === $name, $named);

@@ -37,3 +37,8 @@ try:
     raise SystemExit("the expectation must fail")
 except ApiException as error:
     assert error.status == 417 and error.data.status == 417, error
+
+name = "Python/Küche & Bad 100%#1?.md"
+put = notes.put_named_note(name, NoteInput(title="named", body="body"))
+named = notes.get_named_note(name, include=["name"])
+assert (named.id, named.name) == (put.id, name), named

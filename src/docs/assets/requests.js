@@ -237,6 +237,9 @@ function isRedirected({ path, method, specSelectors, response }) {
   return Boolean(sent && answered) && new URL(sent).href !== new URL(answered).href;
 }
 
+/** Leaves slashes as they are: some proxies refuse others. */
+const encodePath = (path) => path.split('/').map(encodeURIComponent).join('/');
+
 /** Returns the request as the inputs of the operation are now. */
 function requestOf(props, requiresKey) {
   const { path, method, specSelectors, oas3Selectors } = props;
@@ -253,7 +256,7 @@ function requestOf(props, requiresKey) {
     if (items.length === 0) continue;
     const joined = items.join();
     if (place === 'header') headers[name] = joined;
-    else if (place === 'path') target = target.replace(`{${name}}`, encodeURIComponent(joined));
+    else if (place === 'path') target = target.replace(`{${name}}`, encodePath(joined));
     else if (parameter.get('explode') === false) query.append(name, joined);
     else for (const item of items) query.append(name, item);
   }

@@ -1,5 +1,5 @@
 // Compares writes with parts with plain ones: creations with tags, a key, times or a name, and changes
-// with tags or of a part of the text.
+// with tags or a name, or of a part of the text.
 import { least } from '../figures.mjs';
 import { generate } from '../load.mjs';
 import { serviceOf, TREE, withServers } from '../servers.mjs';
@@ -11,7 +11,7 @@ export const defaults = { connections: [64, 1], rounds: 12, seconds: 0.4, notes:
 /** The works by the plain one that they are compared with. */
 const WORKS = {
   post: ['post-tags', 'post-key', 'post-times', 'put-name'],
-  put: ['put-tags', 'append-each', 'edit-each'],
+  put: ['put-tags', 'add-tags', 'rename', 'append-each', 'edit-each'],
 };
 
 export async function run({ connections, rounds, seconds, notes }, [tree = TREE]) {

@@ -55,7 +55,7 @@ async function samplesOf({ request }: Service): Promise<Args> {
   const versions = await request('GET', '/notes/1/versions', { headers: WRITER });
   return {
     id: 1,
-    name: 'shopping',
+    name: 'Einkauf/Küche.md',
     query: 'milk',
     tags: ['errands'],
     limit: 100,
@@ -80,7 +80,7 @@ async function seeded(): Promise<Service> {
       headers: WRITER,
     });
   const json = { title: 'Shopping', body: 'milk' };
-  await service.request('PUT', '/named/shopping', { json, headers: WRITER });
+  await service.request('PUT', '/named/Einkauf/K%C3%BCche.md', { json, headers: WRITER });
   await service.request('PATCH', '/notes/1', { json: { title: 'Milk 2' }, headers: WRITER });
   await service.request('DELETE', '/notes/2', { headers: WRITER });
   return service;

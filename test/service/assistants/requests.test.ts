@@ -217,7 +217,7 @@ const GENERAL = 'Correct the arguments and call the tool again.';
 const LIST = 'Give tags as a list of names, such as ["home", "work"].';
 const EITHER = 'Give the id, which search_notes finds, or the name of the note.';
 const VERSION = 'Choose one that is listed; if there is none, tell the user.';
-const NAME = 'must be 1 to 128 letters, digits, dots, underscores and hyphens, beginning with a';
+const NAME = 'name must not have empty segments, but segment 2 of 3 is empty.';
 const BY_TITLE =
   'Only some notes have a name: find others by words of their title with search_notes';
 
@@ -242,7 +242,7 @@ test('requests: a refusal names arguments of the tool, and what to do about each
     ['set_tags', { id: 1, tags: 'null' }, `tags is required. ${LIST}`],
     ['get_note', { id: 1e30 }, `id must be an integer. ${EITHER}`],
     ['get_note', {}, `id is required. ${EITHER}`],
-    ['get_note', { name: 'a b' }, `name ${NAME} letter or a digit. ${BY_TITLE}, and give the id.`],
+    ['get_note', { name: 'a//b' }, `${NAME} ${BY_TITLE}, and give the id.`],
     [
       'get_note',
       { id: 'x', offset: -1 },

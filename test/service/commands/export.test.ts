@@ -64,10 +64,12 @@ test('export: import and another export give the same bytes', async (t) => {
 
 test('export: names, trash and versions are the same after an import', async (t) => {
   const from = await startService(t, { db: newFile(t) });
-  await from.request('PUT', '/named/log', { json: { ...NOTE, tags: ['x', 'y'] } });
+  await from.request('PUT', '/named/Projekte/K%C3%BCche.md', {
+    json: { ...NOTE, tags: ['x', 'y'] },
+  });
   await from.request('PUT', '/notes/1', { json: { title: 'a', body: 'c' } });
   await from.request('POST', '/notes/1/comments', { json: { body: 'd' } });
-  await from.request('PUT', '/named/two', { json: NOTE });
+  await from.request('PUT', '/named/a/%252F%20%F0%9F%98%80', { json: NOTE });
   await from.request('PATCH', '/notes/2', { json: { body: 'e' } });
   await from.request('DELETE', '/notes/1');
   const db = newFile(t);
@@ -78,7 +80,7 @@ test('export: names, trash and versions are the same after an import', async (t)
   assert.equal(await exported(db), text);
   const to = await startService(t, { db });
   for (const [method, path] of [
-    ...['/trash', '/trash/1', '/named/two', '/notes/2/versions'].map(
+    ...['/trash', '/trash/1', '/named/a/%252F%20%F0%9F%98%80', '/notes/2/versions'].map(
       (path) => ['GET', path] as const,
     ),
     ['POST', '/trash/1/restore'],

@@ -57,7 +57,7 @@ const nameLine = (id: number, name: unknown) =>
 const NO_PARENT = 'it refers to a record that does not exist';
 const SAME = 'an earlier line has the same';
 const TIME = 'must be null or a time like 9999-12-31T23:59:59.999Z';
-const NO_NAME = 'name must match ^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
+const NO_NAME = 'name must not have dot segments, but segment 2 of 2 is one';
 
 /** Input that is wrong, and the end of the message. */
 const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
@@ -145,8 +145,15 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
     HEAD + NOTES + TAG + LINK.repeat(2),
     'line 6: an earlier line has the same note_id and tag_id',
   ],
-  'a name that no note can have': [HEAD + NOTES + nameLine(1, '-a'), `line 4: ${NO_NAME}`],
-  'a name that is no text': [HEAD + NOTES + nameLine(1, 1), `line 4: ${NO_NAME}`],
+  'a name that no note can have': [HEAD + NOTES + nameLine(1, 'a/..'), `line 4: ${NO_NAME}`],
+  'a name that is not in NFC': [
+    HEAD + NOTES + nameLine(1, 'u\u0308'),
+    'line 4: name must be in NFC',
+  ],
+  'a name that is no text': [
+    HEAD + NOTES + nameLine(1, 1),
+    'line 4: name must be null or a string',
+  ],
   'a name twice': [HEAD + NOTES + nameLine(1, 'a') + nameLine(3, 'a'), `line 5: ${SAME} name`],
   'two names of a note': [
     HEAD + NOTES + nameLine(1, 'a') + nameLine(1, 'b'),
@@ -154,7 +161,7 @@ const WRONG: Record<string, [input: string | Buffer, reason: string]> = {
   ],
   'a name without its note': [HEAD + NOTES + nameLine(2, 'a'), `line 4: ${NO_PARENT}`],
   'a deleted note with a name that no note can have': [
-    HEAD + DELETED.replace('null,"tag', '"-a","tag'),
+    HEAD + DELETED.replace('null,"tag', '"a/..","tag'),
     `line 2: ${NO_NAME}`,
   ],
   'a deleted note whose tags are no ids': [

@@ -214,9 +214,9 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       assert.deepEqual([unknown.status, unknown.json.errors[0].pointer], [422, '#/tag_ids/0']);
       const put = async (name: string) =>
         (await request('PUT', `/named/${name}`, { json: NOTE })).status;
-      for (const name of ['-a', '.a', 'a%20b', 'a%2Fb', '%C3%A4', 'a'.repeat(129)])
+      for (const name of ['.', '..', 'a%2F', 'a%5Cb', 'a%0A', 'a'.repeat(513)])
         assert.equal(await put(name), 422, name);
-      assert.equal(await put('a'.repeat(128)), 201);
+      assert.equal(await put('a'.repeat(512)), 201);
       assert.equal((await request('GET', '/notes')).json.total, 1);
     });
 
@@ -305,7 +305,7 @@ test('names: a note that others delete and restore meanwhile is written', async 
 
 test('names: lists can show and select them', async (t) => {
   const { request } = await startService(t);
-  await request('POST', '/notes', { json: { ...NOTE, tags: ['x'], name: 'ignored' } });
+  await request('POST', '/notes', { json: { ...NOTE, tags: ['x'] } });
   for (const name of ['b', 'a'])
     await request('PUT', `/named/${name}`, { json: { ...NOTE, tags: ['x'] } });
   for (const path of ['/notes', '/tags/1/notes'])

@@ -26,6 +26,13 @@ const WRITES: Readonly<Record<string, Write>> = {
   'PATCH of one, with its tags': (request) =>
     request('PATCH', '/notes/1', { json: { title: NOTE.title, tags: ['a'] } }),
   'PATCH of its tags': (request) => request('PATCH', '/notes/1', { json: { tag_ids: [1] } }),
+  'PATCH of its name': (request) => request('PATCH', '/notes/1', { json: { name: 'n' } }),
+  'PATCH of its name, its tags and members': (request) =>
+    request('PATCH', '/named/n', { json: { ...NOTE, tags: ['a'], name: 'n' } }),
+  'PATCH of single tags': (request) =>
+    request('PATCH', '/notes/1', { json: { add_tags: ['a'], remove_tags: ['b', 'c'] } }),
+  'PATCH of no tags': (request) =>
+    request('PATCH', '/named/n', { json: { add_tags: [], remove_tags: null } }),
   'PUT at its name': (request) => request('PUT', '/named/n', { json: NOTE }),
   'PUT at its name, as a text': (request) =>
     request('PUT', '/named/n?title=Title', { body: NOTE.body, headers: MARKDOWN }),
