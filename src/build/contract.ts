@@ -138,7 +138,7 @@ class Contract {
     ];
     const snippet = this.#find('/components/schemas/Snippet/properties/text');
     const noteBody = this.#find('/components/schemas/NoteBody');
-    const name = this.#find('/components/parameters/NoteName/schema');
+    const name = this.#find('/components/schemas/NoteName');
     const title = this.#find('/components/schemas/NoteTitle');
     const { instructions, ...shared } = this.#find('/components/x-tools');
     const tools = toolsOf(

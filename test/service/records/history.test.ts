@@ -430,6 +430,14 @@ test('versions: a note shows 100, and the others are erased', async (t) => {
   const isVersion = (line: string) => line.includes('"note_version"');
   assert.equal(exported.filter(isVersion).length, 300);
   assert.equal(JSON.parse(exported[0] ?? '').counts.note_versions, 300);
+  if (!needsFile) {
+    const copy = `${service.file}.backup`;
+    await runInProcess(['backup', copy, '--db', service.file]);
+    const copied = await openPath(copy);
+    t.after(() => copied.close());
+    const counted = await rows(copied, 'SELECT count(*) AS count FROM note_versions');
+    assert.deepEqual(counted, [{ count: 300 }]);
+  }
   await service.close();
   await start(t, { db: service.file });
   const counting = 'SELECT note_id, count(*) AS count FROM note_versions GROUP BY note_id';
