@@ -15,7 +15,7 @@ import { isReadByOthers } from './guards/key-file.ts';
 import { jsonLine, LineLog, type Log } from './log/log.ts';
 import { escapeControls, prettyLine } from './log/pretty-line.ts';
 import { DatabaseUnusable } from './storage/database.ts';
-import { readVersion } from './version.ts';
+import { describeVersion } from './version.ts';
 
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
@@ -67,7 +67,7 @@ async function run(command: Command): Promise<void> {
       return writeOutput(helpText(command.name));
     }
     case 'version':
-      return writeOutput(`${readVersion()}\n`);
+      return writeOutput(`${describeVersion()}\n`);
     case 'run': {
       handle(endAtOnce, 'SIGTERM', 'SIGINT', 'SIGHUP');
       const streams = { input: process.stdin, write: writeOutput, show: showProgress };

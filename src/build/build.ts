@@ -1,7 +1,9 @@
-// The build steps after the compiler: the contract, and the files of the documentation. A
-// mistake in a step of the schema fails the build.
+// The build steps after the compiler: the contract, the files of the documentation, and the commit.
+// A mistake in a step of the schema fails the build.
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { buildDocs } from '../docs/build.ts';
 import { statementsOf } from '../storage/schema/migrations.ts';
 import { STEPS } from '../storage/schema/steps.ts';
@@ -18,6 +20,17 @@ export async function build(): Promise<void> {
   await completeFile(contract);
   await compileContract(contract, output);
   await buildDocs(new URL('docs/', source), new URL('docs/', output));
+  await writeFile(new URL('commit.txt', output), commitOf(new URL('../', source)));
+}
+
+/** Returns the commit of a checkout, marked if files were changed since; '' outside of git. */
+export function commitOf(project: URL): string {
+  // Above the project, there may be the repository of something else.
+  if (!existsSync(new URL('.git', project))) return '';
+  const args = ['describe', '--always', '--dirty', '--exclude=*'];
+  const { stdout } = spawnSync('git', args, { cwd: fileURLToPath(project), encoding: 'utf8' });
+  // Without git, there is no output.
+  return stdout?.trim() ?? '';
 }
 
 /** Removes what the compiler has written for sources that are gone. */

@@ -59,10 +59,11 @@ export async function* recordLines(source: Source, relation: Relation) {
   const times = ['created_at', 'updated_at'].map((column) => `'${column}', ${timeSql(column)}`);
   const changes = 'path' in relation ? [`'number', number`, ...times] : [];
   const members = [`'type', '${typeOf(relation)}'`, membersSql(own), ...changes];
+  const rows = isOnPage(relation);
   const sql = `
     SELECT group_concat(json_object(${members.join(', ')}), char(10)
       ORDER BY ${keysOf(relation).join(', ')}) AS lines, count(*) AS count
-    FROM ${relation.table} WHERE ${isOnPage(relation)} AND ${isKeptSql(relation)}`;
+    FROM ${relation.table} WHERE ${rows} AND ${isKeptSql(relation, rows)}`;
   for await (const { bounds } of pagesOf(source, relation)) {
     const [row] = await source.read({ sql, parameter: JSON.stringify(bounds) });
     if (row?.count) yield { lines: `${row.lines}\n`, count: Number(row.count) };

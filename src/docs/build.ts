@@ -2,6 +2,7 @@
 import { copyFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { draw } from './draw.ts';
 import { renderGuide } from './guide-page.ts';
+import { sectionsOf } from './guide-texts.ts';
 import { GUIDES } from './guides.ts';
 
 /** Writes the files of the pages, from `source`, this folder, to `output`, its place in dist/. */
@@ -10,7 +11,7 @@ export async function buildDocs(source: URL, output: URL): Promise<void> {
   for (const folder of ['assets/', 'guides/'])
     await rm(new URL(folder, output), { recursive: true, force: true });
   await bundleFiles(new URL('assets/', source), new URL('assets/', output));
-  await renderGuides(new URL('guides/', source), new URL('guides/', output));
+  await renderGuides(new URL('guides/', source), output);
   await renderDrawings(new URL('drawings/', source), new URL('drawings.html', output));
 }
 
@@ -25,13 +26,18 @@ async function bundleFiles(source: URL, target: URL): Promise<void> {
     await copyFile(new URL(name, swaggerUi), new URL(name, target));
 }
 
-async function renderGuides(source: URL, target: URL): Promise<void> {
+async function renderGuides(source: URL, output: URL): Promise<void> {
+  const target = new URL('guides/', output);
   await mkdir(target, { recursive: true });
+  const sections = [];
   for (const guide of GUIDES) {
     const [name] = guide;
     const markdown = await readFile(new URL(`${name}.md`, source), 'utf8');
     await writeFile(new URL(`${name}.html`, target), renderGuide(guide, markdown));
+    sections.push(...sectionsOf(guide, markdown));
   }
+  const texts = `export const SECTIONS = ${JSON.stringify(sections)};\n`;
+  await writeFile(new URL('assets/guide-texts.js', output), texts);
 }
 
 async function renderDrawings(source: URL, target: URL): Promise<void> {

@@ -49,7 +49,7 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
     const own = [
       endpoint('GET', '/', () => ({ status: 307, headers })),
       textAt('/docs', landing, PAGE_HEADERS),
-      textAt('/docs/guides', renderGuidesPage(), PAGE_HEADERS),
+      textAt('/docs/guides', renderGuidesPage(bases.baseUrl), PAGE_HEADERS),
       endpoint<{ asset: string }>('GET', '/docs/{asset}', ({ parameters, call }) => {
         const serve = files.get(parameters.asset);
         if (!serve) throw new Problem('not-found', 'The documentation has no such file.');
@@ -65,7 +65,7 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
         serveContract ??= serverOf(servedPart(contract, all), ['content-type', 'application/json']);
         return serveContract(call.headers);
       }),
-      ...problemRoutes(bases.problemBase),
+      ...problemRoutes(bases),
     ];
     return withPagesForUnknown(bases, own);
   }

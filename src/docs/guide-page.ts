@@ -2,13 +2,10 @@
 // for styles and copy.js: options, addresses of the service, and what is typed.
 import hljs from 'highlight.js';
 import { Marked, Renderer, type Tokens } from 'marked';
-import { GUIDES, type Guide, renderGuideMenu } from './guides.ts';
+import { GUIDES, type Guide, renderGuideMenu, renderSearchScript } from './guides.ts';
 import { COPY_BUTTON, COPY_STATUS, escapeHtml, renderPage } from './page.ts';
 
 const ROOT = '../../';
-
-/** A guide with at least as many sections has a table of contents. */
-const MIN_SECTIONS = 4;
 
 /** They must not break after a hyphen. */
 const OPTION = /(?<![^\s[(>])--?[A-Za-z][\w-]*/g;
@@ -18,36 +15,26 @@ const ADDRESS = /(?<!BASE_URL=)http:\/\/127\.0\.0\.1:3000/g;
 
 /** Returns the page of `guide`, whose text has no HTML. */
 export function renderGuide(guide: Guide, markdown: string): string {
-  const [, title, description] = guide;
+  const [name, title, description] = guide;
   const renderer = new GuideRenderer();
   const article = new Marked().parse(markdown, { async: false, renderer });
   return renderPage({
     title: `${title} - notes-server`,
+    path: `docs/guides/${name}`,
     root: ROOT,
     head: `<meta name="description" content="${escapeHtml(description)}">
 <link rel="stylesheet" href="${ROOT}docs/guide.css">
 <script src="${ROOT}docs/copy.js" type="module"></script>
-`,
-    side: `<nav class="side" aria-label="Guides">
-${renderGuideMenu(ROOT, guide)}
+${renderSearchScript(ROOT)}`,
+    side: `<nav class="side" aria-label="Guides" tabindex="0">
+${renderGuideMenu(ROOT, guide, renderer.sections)}
 </nav>
 `,
     main: `<article class="guide">
-${article.replace('<h2', (heading) => `${renderContents(renderer.sections)}${heading}`)}</article>
+${article}</article>
 ${COPY_STATUS}
 ${renderNeighbours(guide)}`,
   });
-}
-
-function renderContents(sections: readonly string[]): string {
-  if (sections.length < MIN_SECTIONS) return '';
-  const items = sections.map((link) => `<li>${link}</li>`);
-  return `<nav aria-label="On this page">
-<ul class="contents">
-${items.join('\n')}
-</ul>
-</nav>
-`;
 }
 
 function renderNeighbours(guide: Guide): string {
@@ -60,12 +47,13 @@ ${render('prev', 'Previous', GUIDES[index - 1])}${render('next', 'Next', GUIDES[
 
 class GuideRenderer extends Renderer {
   readonly sections: string[] = [];
+  readonly #labels = new Map<Tokens.TableCell, string>();
 
   override heading({ tokens, depth, text }: Tokens.Heading): string {
     const id = idOf(text);
     const title = this.parser.parseInline(tokens);
     const link = `<a href="#${id}">${title}</a>`;
-    if (depth === 2) this.sections.push(link);
+    if (depth <= 2) this.sections.push(link);
     return `<h${depth} id="${id}">${depth === 1 ? title : link}</h${depth}>\n`;
   }
 
@@ -89,13 +77,35 @@ class GuideRenderer extends Renderer {
     return `<code>${highlight(text, 'text')}</code>`;
   }
 
+  /** Numbers are compared down a column, and scroll; on a phone, other rows become blocks. */
   override table(token: Tokens.Table): string {
-    return `<div class="scrolling" tabindex="0">\n${super.table(token)}</div>\n`;
+    if (token.header.at(-1)?.align === 'right')
+      return `<div class="scrolling" tabindex="0">\n${super.table(token)}</div>\n`;
+    const labels = token.header.map(({ text }) => text.replaceAll('`', ''));
+    // Of two columns, the first is the heading of the block, and the other needs no label.
+    if (labels.length > 2)
+      for (const row of token.rows)
+        for (const [index, cell] of row.entries())
+          if (index > 0) this.#labels.set(cell, labels[index] ?? '');
+    return super.table(token).replace('<table', '<table class="rows"');
+  }
+
+  override tablecell(cell: Tokens.TableCell): string {
+    const label = this.#labels.get(cell);
+    const html = super.tablecell(cell);
+    return label ? html.replace('<td', `<td data-label="${escapeHtml(label)}"`) : html;
+  }
+
+  /** A row about an option can be linked, and links to itself. */
+  override tablerow({ text }: Tokens.TableRow): string {
+    const pattern = /^<td>(<code><span class="option">(--[\w-]+).*?<\/code>)/;
+    const linked = text.replace(pattern, '<td id="$2"><a href="#$2">$1</a>');
+    return super.tablerow({ text: linked });
   }
 }
 
 /** Returns the id of a heading in the form of GitHub, so that fragments work there too. */
-function idOf(heading: string): string {
+export function idOf(heading: string): string {
   const words = heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '');
   return words.replaceAll(' ', '-');
 }

@@ -52,25 +52,47 @@ export function renderGuideList(root: string, level: 2 | 3): string {
   return groups.join('\n');
 }
 
-/** Returns links to all guides as HTML, folded on a narrow screen; `current` is the guide shown. */
-export function renderGuideMenu(root: string, current: Guide): string {
+/** The field of the search, which its script shows. */
+const SEARCH = `<div class="find" role="search" hidden>
+<label>Search all guides <input type="search" autocomplete="off" spellcheck="false"></label>
+<p class="soft" role="status"></p>
+<ol></ol>
+</div>`;
+
+/** Returns the script of the search as HTML. */
+export function renderSearchScript(root: string): string {
+  return `<script src="${root}docs/guides.js" type="module"></script>\n`;
+}
+
+/**
+ * Returns the links to the `sections` of the guide shown, `current`, and to all guides as HTML,
+ * folded on a narrow screen.
+ */
+export function renderGuideMenu(root: string, current: Guide, sections: readonly string[]): string {
   const groups = Object.entries(GROUPS).map(([name, guides]) => {
     const items = guides.map((guide) => `<li>${renderLink(root, guide, current)}</li>`);
     return `<li><b>${name}</b>\n<ul>\n${items.join('\n')}\n</ul>\n</li>`;
   });
   return `<details>
-<summary>All guides</summary>
+<summary>Contents and all guides</summary>
+${SEARCH}
 <ul>
+<li><b>On this page</b>
+<ul class="contents">
+${sections.map((link) => `<li>${link}</li>`).join('\n')}
+</ul>
+</li>
 ${groups.join('\n')}
 </ul>
 </details>`;
 }
 
 /** Returns the page that lists all guides, as HTML. */
-export function renderGuidesPage(): string {
+export function renderGuidesPage(baseUrl: string): string {
   const root = '../';
-  const main = `<h1>Guides</h1>\n${renderGuideList(root, 2)}`;
-  return renderPage({ title: 'Guides - notes-server', root, main });
+  const main = `<h1>Guides</h1>\n${SEARCH}\n${renderGuideList(root, 2)}`;
+  const [title, path, head] = ['Guides - notes-server', 'docs/guides', renderSearchScript(root)];
+  return renderPage({ title, path, baseUrl, root, head, main });
 }
 
 function renderLink(root: string, guide: Guide, current?: Guide): string {

@@ -27,7 +27,8 @@ ${COPY_STATUS}
 <summary>The same in JavaScript and Python</summary>
 ${samples.map((sample) => `<pre><code>${sample}</code></pre>`).join('\n')}
 </details>
-<p class="soft">${requiresKey ? hint : ''}The complete contract with all limits is
+<p class="soft">${requiresKey ? hint : ''}<code>--json</code> needs
+curl 7.82 or later. The complete contract with all limits is
 <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>
 <section id="operations" aria-labelledby="operations-title">
 <h2 id="operations-title">Operations</h2>
@@ -53,7 +54,14 @@ ${drawings}
 <link rel="stylesheet" href="docs/operation.css">
 <script src="docs/initializer.js" type="module" async></script>
 `;
-  return renderPage({ title: 'notes-server documentation', root: '', head, main });
+  return renderPage({
+    title: 'notes-server documentation',
+    path: 'docs',
+    baseUrl,
+    root: '',
+    head,
+    main,
+  });
 }
 
 /** Returns the first call in each language as HTML. A script may replace the base URL. */

@@ -20,8 +20,20 @@ hidden>Copy<span class="visually-hidden"> the command</span></button>`;
 /** Where copy.js says that it has copied; each page with a button has one. */
 export const COPY_STATUS = '<p class="copy-status soft" role="status"></p>';
 
+/** The links of the bar by their texts; without a fragment, each is the path of a page. */
+const LINKS = {
+  Operations: 'docs#operations',
+  Guides: 'docs/guides',
+  Problems: 'problems',
+  OpenAPI: 'openapi.json',
+};
+
 interface PageParts {
   readonly title: string;
+  /** The path of the page after the base of the service, such as `docs`; an error has none. */
+  readonly path?: string;
+  /** Without it, copy.js adds the address of the service to the path. */
+  readonly baseUrl?: string;
   /** The relative URL of the base of the service, such as `../`. */
   readonly root: string;
   readonly head?: string;
@@ -30,8 +42,13 @@ interface PageParts {
   readonly main: string;
 }
 
-/** Returns the HTML of a page with HTML in its parts. Only `title` is escaped. */
-export function renderPage({ title, root, head = '', side = '', main }: PageParts): string {
+/** Returns the HTML of a page with HTML in its parts; `title` and `baseUrl` are escaped. */
+export function renderPage(parts: PageParts): string {
+  const { title, path, baseUrl = '', root, head = '', side = '', main } = parts;
+  const links = Object.entries(LINKS).map(([name, target]) => {
+    return `<a href="${root}${target}"${renderMark(target, path)}>${name}</a>`;
+  });
+  const address = `<span class="base-url">${escapeHtml(baseUrl)}</span>/${path}`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -49,19 +66,23 @@ ${head}</head>
 <a class="home" href="${root}docs"><img src="${root}docs/favicon.svg"
 alt="" width="28" height="28">notes-server</a>
 <nav aria-label="Documentation">
-<a href="${root}docs#operations">Operations</a>
-<a href="${root}docs/guides">Guides</a>
-<a href="${root}problems">Problems</a>
-<a href="${root}openapi.json">OpenAPI</a>
+${links.join('\n')}
 </nav>
 </div>
 </header>
 ${side}<main id="main" class="frame" tabindex="-1">
 ${main}
 </main>
-</body>
+${path === undefined ? '' : `<footer class="frame soft">${address}</footer>\n`}</body>
 </html>
 `;
+}
+
+/** Returns the attribute of a link to the page at `path`, or to the part in which it is. */
+function renderMark(target: string, path = ''): string {
+  const [page] = target.split('#');
+  if (page === path) return ' aria-current="page"';
+  return path.startsWith(`${target}/`) ? ' aria-current="true"' : '';
 }
 
 /** Escapes `text` for HTML, in attributes too. */

@@ -16,14 +16,14 @@ const NO_STORE = ['cache-control', 'no-store', ...VARY];
 type Forms = Readonly<Record<'html' | 'json', Reply>>;
 
 /** Returns the routes of the problem pages: JSON if `accept` names it, unless it prefers HTML. */
-export function problemRoutes(problemBase: string): Route[] {
+export function problemRoutes({ baseUrl, problemBase }: Bases): Route[] {
   const pages = new Map<string, Forms>(
     problems.map((problem) => [
       problem.slug,
-      { html: renderHtml(problem, problemBase), json: renderJson(explain(problem)) },
+      { html: renderHtml(problem, baseUrl, problemBase), json: renderJson(explain(problem)) },
     ]),
   );
-  const list = { html: renderList(), json: renderJson({ items: problems.map(explain) }) };
+  const list = { html: renderList(baseUrl), json: renderJson({ items: problems.map(explain) }) };
 
   return [
     endpoint('GET', '/problems', ({ call }) => choose(list, call)),
@@ -68,7 +68,7 @@ function weightsOf({ headers }: Call): { html: number; json: number } {
   return { html: weightOf('text/html'), json };
 }
 
-function renderHtml(problem: ProblemType, problemBase: string): Reply {
+function renderHtml(problem: ProblemType, baseUrl: string, problemBase: string): Reply {
   const { slug, status, title, meaning, remedy } = problem;
   const example = { ...problem.example, type: `${problemBase}/${slug}` };
   const main = `<p class="above soft">Problem <code>${slug}</code></p>
@@ -79,17 +79,24 @@ function renderHtml(problem: ProblemType, problemBase: string): Reply {
 <p>${renderSentences(remedy)}</p>
 <h2>Example</h2>
 <pre><code>${escapeHtml(JSON.stringify(example, null, 2))}</code></pre>`;
-  return pageReply(`${status} ${title}`, '../', main);
+  return pageReply({
+    title: `${status} ${title}`,
+    path: `problems/${slug}`,
+    baseUrl,
+    root: '../',
+    main,
+  });
 }
 
-function renderList(): Reply {
+function renderList(baseUrl: string): Reply {
   const main = `<h1>Problems</h1>
 <p>Error responses are problem details (RFC 9457). The <code>type</code> of each leads to its page,
 which says what it means and what to do.</p>
 <ul class="problem-rows">
 ${problems.map(renderRow).join('\n')}
 </ul>`;
-  return pageReply('Problems', '', main, '<link rel="stylesheet" href="docs/problems.css">\n');
+  const head = '<link rel="stylesheet" href="docs/problems.css">\n';
+  return pageReply({ title: 'Problems', path: 'problems', baseUrl, root: '', head, main });
 }
 
 function renderRow({ slug, status, title, meaning }: ProblemType): string {
@@ -106,8 +113,8 @@ function renderSentences(text: string): string {
   return escapeHtml(text).replace(/`([^`]*)`/g, '<code>$1</code>');
 }
 
-function pageReply(title: string, root: string, main: string, head = ''): Reply {
-  const body = renderPage({ title: `${title} - notes-server`, root, head, main });
+function pageReply(parts: Parameters<typeof renderPage>[0]): Reply {
+  const body = renderPage({ ...parts, title: `${parts.title} - notes-server` });
   return { status: 200, headers: [...PAGE_HEADERS, ...NO_STORE], body };
 }
 

@@ -11,15 +11,23 @@ export interface SampleRequest {
 /** The functions that write a request as code, by the language. */
 export const SAMPLES = { curl: writeCurl, JavaScript: writeJavaScript, Python: writePython };
 
+/** Of a curl command that is written in one line. */
+const MAX_COLUMNS = 120;
+
 function writeCurl({ method, url, headers, body }: SampleRequest): string {
   const isImplied = method === (body === undefined ? 'GET' : 'POST');
+  // curl reads what begins with @ from a file.
+  const isJson = headers['content-type'] === 'application/json' && /^[^@]/.test(body ?? '');
+  const own = Object.entries(headers).filter(([name]) => !isJson || name !== 'content-type');
   const options = [
     ...(headers.accept === 'text/event-stream' ? ['-N'] : []),
     ...(isImplied ? [] : [`-X ${method}`]),
-    ...Object.entries(headers).map(([name, value]) => `-H ${shellText(`${name}: ${value}`)}`),
-    ...(body === undefined ? [] : [`--data-raw ${shellText(body)}`]),
+    ...own.map(([name, value]) => `-H ${shellText(`${name}: ${value}`)}`),
+    ...(body === undefined ? [] : [`${isJson ? '--json' : '--data-raw'} ${shellText(body)}`]),
   ];
-  return `curl ${[...options, `'${url}'`].join(' \\\n  ')}`;
+  const parts = [...options, `'${url}'`];
+  const line = `curl ${parts.join(' ')}`;
+  return line.length > MAX_COLUMNS || line.includes('\n') ? `curl ${parts.join(' \\\n  ')}` : line;
 }
 
 function shellText(text: string): string {

@@ -13,9 +13,12 @@ import {
   readReserving,
   type Source,
 } from '../storage/database.ts';
-import type { KeptList } from './kept.ts';
+import { type KeptList, wordForms } from './kept.ts';
 
-export type KeptInput = Input<ListQuery & { readonly note_id?: number }, unknown>;
+export type KeptInput = Input<
+  ListQuery & { readonly note_id?: number; readonly title?: string },
+  unknown
+>;
 
 /** Runs reads whose time grows with the data one by one. */
 export interface SlowQueue {
@@ -42,8 +45,9 @@ export async function listKept(
   const { note_id = 0, limit, offset, after, before } = parameters;
   const sent = new URLSearchParams(call.query);
   checkListQuery(PARTS, parameters, sent);
-  const isSlow = offset >= DEEP_OFFSET;
-  const parameter = JSON.stringify([note_id, limit, offset, after ?? before]);
+  const isSlow = kept.isSlow || offset >= DEEP_OFFSET;
+  const key = after ?? before;
+  const parameter = JSON.stringify([note_id, limit, offset, key, wordForms(parameters.title)]);
   const read = (isLarge: boolean) => {
     call.ensureSendable();
     const statement = { sql: pageSql(kept, parameters, isLarge), parameter, isSlow };
@@ -83,7 +87,7 @@ function keysOf({ low, high, has_lower, has_higher }: Row = {}) {
  * for each item follows that of the page.
  */
 function pageSql(
-  { table, isListed, order, key, members, total }: KeptList,
+  { named, table, isListed, order, key, members, total }: KeptList,
   { after, before, fields = [] }: KeptInput['parameters'],
   isLarge: boolean,
 ): string {
@@ -99,7 +103,7 @@ function pageSql(
   const item = `(SELECT json_object(${membersSql(chosen)}) FROM ${table} WHERE ${order} = place)`;
   const items = isLarge ? "''" : `coalesce(group_concat(${item}, ',' ORDER BY place DESC), '')`;
   const page = `
-    WITH found (place, key) AS MATERIALIZED (
+    ${named ? `${named},` : 'WITH'} found (place, key) AS MATERIALIZED (
       SELECT ${order}, ${key} FROM ${table} WHERE ${isListed} AND ${isBeyond}
       ORDER BY ${order} ${before === undefined ? 'DESC' : 'ASC'} LIMIT ?1 ->> 1 OFFSET ?1 ->> 2)
     SELECT (${total}) AS total, count, low, high, ${exists('< low')} AS has_lower,

@@ -3,23 +3,70 @@ import { notes } from '../resources/notes.ts';
 import type { KeptTable, SchemaPart } from '../resources/relation.ts';
 import { text } from '../resources/resource.ts';
 
-/** How many versions a note has at most; earlier ones are not shown, and will be erased. */
+/** How many versions a note has at most. Those beyond are not shown, and will be erased. */
 export const MAX_VERSIONS = 100;
 
-/** The SQL condition that a version is not erased. */
-export const IS_VERSION_KEPT = `NOT EXISTS (
+/** Of how many versions beyond, at most, it is decided at once which ones go. */
+const MAX_SURPLUS = 128;
+
+/**
+ * Returns the query of `result` for the versions of a note: `kept (place, id)`, the oldest first,
+ * and `thinned`, whose `hidden` are the ids of those that go, in order. Each version beyond 100
+ * drives out the one that stood shortest, whose time counts for the next one; the first one stays.
+ * So what is hidden does not depend on when it is erased.
+ */
+export function thinning(note: string, result: string): string {
+  const toTime = '(SELECT replaced_at FROM note_versions AS each WHERE each.id = kept.id)';
+  return `
+    WITH RECURSIVE
+      kept (place, id) AS MATERIALIZED (
+        SELECT row_number() OVER (ORDER BY id), id FROM note_versions AS each
+        WHERE note_id = ${note} AND ${isVersionKept('each')}
+        ORDER BY id LIMIT ${MAX_VERSIONS + MAX_SURPLUS}),
+      thinned (place, times, hidden) AS (
+        SELECT place, (
+          SELECT json_group_object(id, ${toTime}) FROM kept
+          WHERE place <= ${MAX_VERSIONS + 1}), NULL
+        FROM kept WHERE place = ${MAX_VERSIONS + 1}
+        UNION ALL
+        SELECT place, times, (
+          SELECT id FROM (
+            SELECT CAST(key AS INTEGER) AS id, value - lag(value) OVER by_id AS stood,
+              row_number() OVER by_id AS rank
+            FROM json_each(times) WINDOW by_id AS (ORDER BY CAST(key AS INTEGER)))
+          WHERE rank > 1 ORDER BY stood, id LIMIT 1)
+        FROM thinned WHERE hidden IS NULL
+        UNION ALL
+        SELECT kept.place, json_set(json_remove(times, '$.' || hidden), '$.' || id, ${toTime}), NULL
+        FROM thinned JOIN kept ON kept.place = thinned.place + 1 WHERE hidden IS NOT NULL)
+    ${result}`;
+}
+
+/** The ids of versions that are shown, in a result of {@link thinning}. */
+export const SHOWN = 'SELECT id FROM kept EXCEPT SELECT hidden FROM thinned';
+
+const SHOWN_IN_JSON = `SELECT json_group_array(id) FROM (${SHOWN})`;
+
+/** Returns the SQL condition that a note may have more versions than are shown. */
+export const isCrowded = (note: string) => `
+  EXISTS (SELECT 1 FROM note_versions AS each WHERE each.note_id = ${note}
+          LIMIT 1 OFFSET ${MAX_VERSIONS})`;
+
+/** Returns the SQL condition that a version is not erased. */
+export const isVersionKept = (version: string) => `NOT EXISTS (
   SELECT 1 FROM erased_versions
-  WHERE erased_versions.note_id = note_versions.note_id AND last_id >= note_versions.id)`;
+  WHERE erased_versions.note_id = ${version}.note_id AND last_id >= ${version}.id)`;
 
 /** The earlier texts of notes, also of those in the trash. */
 export const noteVersions: KeptTable = {
   label: 'Note version',
   table: 'note_versions',
   owner: { resource: notes, column: 'note_id' },
-  isShown: `${IS_VERSION_KEPT} AND ${MAX_VERSIONS} > (SELECT count(*) FROM (
-      SELECT 1 FROM note_versions AS later
-      WHERE later.note_id = note_versions.note_id AND later.id > note_versions.id
-      LIMIT ${MAX_VERSIONS}))`,
+  isShown: (rows) => `${isVersionKept('note_versions')}
+    AND (NOT ${isCrowded('note_versions.note_id')} OR note_versions.id IN (
+      SELECT value FROM (SELECT DISTINCT note_id FROM note_versions WHERE ${rows}) AS few
+        CROSS JOIN json_each((${thinning('few.note_id', SHOWN_IN_JSON)}))
+      WHERE ${isCrowded('few.note_id')}))`,
   columns: { note_id: 'id', version: 'id', updated_at: 'time', replaced_at: 'time' },
   fields: { title: text, body: text },
   of: notes,
@@ -34,7 +81,7 @@ export const deletedNotes: KeptTable = {
   label: 'Deleted note',
   table: 'deleted_notes',
   blocks: 'deleted_note_blocks',
-  isShown: `position >= ${FIRST_POSITION}`,
+  isShown: () => `position >= ${FIRST_POSITION}`,
   columns: { position: 'position', deleted_at: 'time', name: 'name', tag_ids: 'ids', ...CHANGE },
   fields: notes.fields,
   of: notes,
@@ -57,8 +104,8 @@ INSERT INTO notes_server_history (days) VALUES (30);
 
 CREATE TABLE note_versions (
   -- Earlier texts of notes, also of those in the trash. Ids rise in time, and none is used again.
-  -- Answers show the latest 100 of a note. The service erases the others now and then, so that no
-  -- change has to look for them.
+  -- Answers show 100 of a note. The service erases the others soon, so that no change has to look
+  -- for them.
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   note_id INTEGER NOT NULL,
   -- The number of the change that made the text.
@@ -78,16 +125,18 @@ CREATE TABLE erased_versions (
   last_id INTEGER NOT NULL
 ) STRICT;
 
-CREATE TRIGGER note_version_kept AFTER UPDATE OF title, body ON notes
+CREATE TRIGGER note_text_kept AFTER UPDATE OF title, body ON notes
     WHEN (new.title <> old.title OR new.body <> old.body)
-    AND (SELECT new.updated_at BETWEEN replaced_at AND replaced_at + 600000
-           AND new.updated_at > new.created_at
-         FROM note_versions WHERE note_id = new.id
-           AND id > (SELECT ifnull(max(last_id), 0) FROM erased_versions WHERE note_id = new.id)
-         ORDER BY id DESC LIMIT 1) IS NOT TRUE
-    AND (SELECT days FROM notes_server_history) > 0 BEGIN
-  -- Keeps the text before a series of changes. The time of a note that was created in the future
-  -- does not tell when it is changed: each text is kept.
+    AND (SELECT days FROM notes_server_history) > 0
+    AND (new.updated_at >= old.updated_at + 1000 OR (
+      SELECT new.updated_at >= replaced_at AND new.updated_at < replaced_at + 1000 AND EXISTS (
+        SELECT 1 FROM note_versions AS each WHERE note_id = new.id
+          AND id > (SELECT ifnull(max(last_id), 0) FROM erased_versions WHERE note_id = new.id)
+        LIMIT 1 OFFSET iif(new.updated_at > new.created_at, 99, 149))
+      FROM note_versions WHERE note_id = new.id ORDER BY id DESC LIMIT 1) IS NOT TRUE) BEGIN
+  -- Keeps the text that a change replaces. Only of a note that has 100, one a second is enough. The
+  -- time of a note that was created in the future does not tell when it is changed: it gets some
+  -- more until the service erases them.
   INSERT INTO note_versions
     VALUES (NULL, new.id, old.number, old.updated_at, new.updated_at, old.title, old.body);
 END;

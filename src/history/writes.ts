@@ -12,7 +12,7 @@ import { NOW, namedRows } from '../storage/parameter.ts';
 import type { Columns } from '../storage/step.ts';
 import type { Claim, RowSet, WriteKind } from '../storage/writer.ts';
 import { SETTINGS, TRASH } from './kept.ts';
-import { deletedNotes, MAX_VERSIONS, noteVersions } from './schema.ts';
+import { deletedNotes, isCrowded, noteVersions, thinning } from './schema.ts';
 
 /** Greater than all keys and times. */
 export const NO_END = Number.MAX_SAFE_INTEGER;
@@ -102,20 +102,43 @@ const dueOf = ({ table }: Pick<Resource, 'table'>, key: string, time: string) =>
     iif(max(${time} BETWEEN ?1 ->> 0 AND ?1 ->> 1), NULL, max(${key})) AS next
   FROM (SELECT ${key}, ${time} FROM ${table} WHERE ${key} > ?1 ->> 2 ORDER BY ${key} LIMIT 4096)`;
 
-/** Finds versions of notes that have too many. The last note of a step may have more. */
-const SURPLUS = `
+/** Finds versions beyond those that are shown, of the notes that a query reads from `place` on. */
+const surplusOf = (place: string, notes: string) => `
+  WITH few (note_id, place) AS MATERIALIZED (${notes} > ?1 ->> 2 ORDER BY ${place} LIMIT 256)
   SELECT
-    json_group_array(id) FILTER (WHERE later IS NOT NULL) AS keys,
-    iif(count(*) < 4096, NULL, max(note_id) - 1) AS next
-  FROM (SELECT *, lead(id, ${MAX_VERSIONS}) OVER (PARTITION BY note_id ORDER BY id) AS later
-        FROM (SELECT note_id, id FROM note_versions
-              WHERE note_id > ?1 ->> 2 ORDER BY note_id, id LIMIT 4096))`;
+    (SELECT json_group_array(value ORDER BY note_id, key)
+     FROM (SELECT DISTINCT note_id FROM few) AS few CROSS JOIN json_each((${thinning(
+       'few.note_id',
+       'SELECT json_group_array(hidden ORDER BY place) FROM thinned WHERE hidden IS NOT NULL',
+     )}))
+     WHERE ${isCrowded('few.note_id')}) AS keys,
+    iif(count(*) < 256, NULL, max(place)) AS next
+  FROM few`;
 
-/** What erases rows that are due, or too many. */
+/** The id of the latest version. */
+export const LAST_VERSION = 'SELECT coalesce(max(id), 0) AS last FROM note_versions';
+
+/** What erases rows that are due. */
 export const ERASURES = {
   notes: erasing(deletedNotes, 'position', dueOf(deletedNotes, 'position', 'deleted_at')),
   versions: erasing(noteVersions, 'id', dueOf(noteVersions, 'id', 'replaced_at')),
-  surplus: erasing(noteVersions, 'id', SURPLUS),
+};
+
+/** What erases versions beyond those that are shown: of all notes, and of those with later ones. */
+export const THINNING = {
+  all: erasing(
+    noteVersions,
+    'id',
+    surplusOf(
+      'note_id',
+      'SELECT DISTINCT note_id, note_id AS place FROM note_versions WHERE note_id',
+    ),
+  ),
+  later: erasing(
+    noteVersions,
+    'id',
+    surplusOf('id', 'SELECT note_id, id AS place FROM note_versions WHERE id'),
+  ),
 };
 
 /** The note in the trash, if there is one. */

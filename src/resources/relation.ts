@@ -22,8 +22,8 @@ export interface KeptTable extends Pick<Resource, 'label' | 'table' | 'fields'> 
   readonly blocks?: string;
   /** The resource whose records the rows belong to; without it, they are the deleted records. */
   readonly owner?: Reference;
-  /** The SQL condition of the rows that answers show and exports contain. */
-  readonly isShown: string;
+  /** Returns, for `rows` of a condition, that of those which answers show and exports contain. */
+  readonly isShown: (rows: string) => string;
   /** The columns between the id and the fields. Times and names may be null. */
   readonly columns: Readonly<Record<string, 'id' | 'ids' | 'name' | 'position' | 'time'>>;
   /** The resource that has these fields. */

@@ -15,15 +15,19 @@ function trashOf(resource: Resource): KeptTable | undefined {
   return RELATIONS.filter(isTrash).find((each) => each.of === resource);
 }
 
-/** Returns the SQL condition that neither a row nor a record that it belongs to is erased. */
-export function isKeptSql(relation: Relation): string {
-  const conditions = 'isShown' in relation ? [relation.isShown] : [];
+/**
+ * Returns the SQL condition that neither one of the `rows` of a condition nor a record that it
+ * belongs to is erased.
+ */
+export function isKeptSql(relation: Relation, rows = 'TRUE'): string {
+  const conditions = 'isShown' in relation ? [relation.isShown(rows)] : [];
   for (const { resource, column } of ownersOf(relation)) {
     const isOwner = `each.id = ${relation.table}.${column}`;
     conditions.push(`NOT ${isErasedSql(resource, isOwner)}`);
     const trash = trashOf(resource);
-    if (trash)
-      conditions.push(`NOT ${exists(trash.table, `${isOwner} AND NOT (${trash.isShown})`)}`);
+    if (!trash) continue;
+    const isErased = `${isOwner} AND NOT (${trash.isShown('TRUE')})`;
+    conditions.push(`NOT ${exists(trash.table, isErased)}`);
   }
   return conditions.join(' AND ') || 'TRUE';
 }

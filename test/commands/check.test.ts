@@ -293,8 +293,8 @@ const FOREIGN: Record<string, readonly [sql: string, line: string]> = {
     'the table pins is not of the schema',
   ],
   'a changed trigger': [
-    rewrite('note_version_kept', '600000', '600001'),
-    'the trigger note_version_kept was changed',
+    rewrite('note_text_kept', '1000', '1001'),
+    'the trigger note_text_kept was changed',
   ],
   'a changed table': [
     'ALTER TABLE tags ADD COLUMN colour TEXT CHECK (colour = 1)',

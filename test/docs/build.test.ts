@@ -21,7 +21,8 @@ test('docs: a build writes all files of its pages, and keeps none of an earlier 
   }
   await buildDocs(SOURCE, output);
   const namesIn = (folder: string, base: URL) => readdirSync(new URL(folder, base)).sort();
-  const assets = [...namesIn('assets/', SOURCE), 'samples.js', ...SWAGGER_UI].sort();
+  const made = ['samples.js', 'guide-texts.js'];
+  const assets = [...namesIn('assets/', SOURCE), ...made, ...SWAGGER_UI].sort();
   const guides = namesIn('guides/', SOURCE).map((name) => name.replace('.md', '.html'));
   assert.deepEqual(namesIn('assets/', output), assets);
   assert.deepEqual(namesIn('guides/', output), guides);

@@ -20,10 +20,23 @@ test('code samples: a request without a body is short', () => {
 
 test('code samples: the method is named unless it is implied', () => {
   const { curl, JavaScript, Python } = samplesOf({ method: 'DELETE', url, headers: {} });
-  assert.equal(curl, `curl -X DELETE \\\n  '${url}'`);
+  assert.equal(curl, `curl -X DELETE '${url}'`);
   assert.ok(JavaScript?.includes("\n  method: 'DELETE',\n"));
   assert.ok(Python?.includes("\n    method='DELETE',\n"));
   assert.ok(!samplesOf({ method: 'POST', url, headers: {}, body: '{}' }).curl?.includes('POST'));
+});
+
+test('code samples: a long curl command has a line for each part', () => {
+  const headers = { 'if-match': 'x'.repeat(100), 'content-type': 'text/plain' };
+  const { curl } = samplesOf({ method: 'PUT', url, headers, body: 'a' });
+  const parts = [
+    '-X PUT',
+    `-H 'if-match: ${headers['if-match']}'`,
+    "-H 'content-type: text/plain'",
+  ];
+  assert.equal(curl, `curl ${[...parts, "--data-raw 'a'", `'${url}'`].join(' \\\n  ')}`);
+  const { curl: lines } = samplesOf({ method: 'POST', url, headers: json, body: '{\n}' });
+  assert.equal(lines, `curl --json '{\n}' \\\n  '${url}'`);
 });
 
 test('code samples: bodies are quoted in each language', () => {
@@ -53,7 +66,9 @@ test('code samples: bodies are quoted in each language', () => {
     ['@a\r', "'@a\r'", '"@a\\r"', '"@a\\r"'],
   ] as const) {
     const { curl, JavaScript, Python } = samplesOf({ method: 'PUT', url, headers: json, body });
-    assert.ok(curl?.includes(`  --data-raw ${shell} \\\n`), curl);
+    const option = body.startsWith('@') ? '--data-raw' : '--json';
+    assert.ok(curl?.includes(` ${option} ${shell} `), curl);
+    assert.equal(curl?.includes('content-type'), body.startsWith('@'));
     assert.ok(JavaScript?.includes(`  body: ${script},\n`), JavaScript);
     assert.ok(Python?.includes(`    data=${python}.encode(),\n`), Python);
   }
@@ -62,7 +77,7 @@ test('code samples: bodies are quoted in each language', () => {
 test('code samples: headers are quoted in each language', () => {
   const headers = { 'if-match': `"it's"` };
   const { curl, JavaScript, Python } = samplesOf({ method: 'PATCH', url, headers, body: '{}' });
-  assert.ok(curl?.includes(`-X PATCH \\\n  -H 'if-match: "it'\\''s"' \\\n`), curl);
+  assert.ok(curl?.startsWith(`curl -X PATCH -H 'if-match: "it'\\''s"' --data-raw '{}' `), curl);
   assert.ok(JavaScript?.includes(`  headers: { 'if-match': "\\"it's\\"" },\n`), JavaScript);
   assert.ok(Python?.includes(`    headers={'if-match': "\\"it's\\""},\n`), Python);
 });

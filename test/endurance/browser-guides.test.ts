@@ -8,7 +8,9 @@ import { GUIDES } from '../../src/docs/guides.ts';
 import { NO_CLIPBOARD, open, pasted, skip } from '../support/browser.ts';
 import { startService } from '../support/service.ts';
 
-const PHONE = { width: 390, height: 844 };
+const PHONE = { width: 360, height: 740 };
+/** Those on which tables or the side just begin to have room. */
+const TABLETS = [769, 1024].map((width) => ({ width, height: 900 }));
 const DESKTOP = { width: 1280, height: 900 };
 const WRITTEN = 'http://127.0.0.1:3000';
 
@@ -66,15 +68,19 @@ const CLIPPED = `[...document.querySelectorAll('article :not(.scrolling, .visual
   .map(({ outerHTML }) => outerHTML)`;
 const HAS_ROOM = 'document.documentElement.scrollWidth === innerWidth';
 
-test('guides: on a phone, lines wrap or scroll in their place, and no option is cut', {
+test('guides: on phones and tablets, lines wrap or scroll in their place, and no option is cut', {
   skip,
 }, async (t) => {
   const { page } = await open(t, `${service.url}/docs/guides`, { viewport: PHONE });
   for (const [name] of GUIDES) {
     await page.goto(`${service.url}/docs/guides/${name}`);
-    assert.ok(await page.evaluate(HAS_ROOM), name);
-    assert.deepEqual(await page.evaluate(CUT), [], name);
-    assert.deepEqual(await page.evaluate(CLIPPED), [], name);
+    for (const viewport of [PHONE, ...TABLETS]) {
+      await page.setViewportSize(viewport);
+      const state = `${name}, ${viewport.width} px`;
+      assert.ok(await page.evaluate(HAS_ROOM), state);
+      assert.deepEqual(await page.evaluate(CUT), [], state);
+      assert.deepEqual(await page.evaluate(CLIPPED), [], state);
+    }
   }
 });
 
@@ -91,7 +97,7 @@ test('guides: the list of all is at the side, or folded on a phone', { skip }, a
     }
     await link.waitFor();
     // After the link to the guide itself.
-    for (let stop = 0; stop < 20 && !(await isFocused(page, 'Finding notes')); stop += 1)
+    for (let stop = 0; stop < 40 && !(await isFocused(page, 'Finding notes')); stop += 1)
       await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/docs/guides/finding-notes');

@@ -4,11 +4,19 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { change, newFile, openPath, withNumbers, writeMigrated } from '../support/databases.ts';
+import {
+  change,
+  newFile,
+  openPath,
+  rows,
+  withNumbers,
+  writeMigrated,
+} from '../support/databases.ts';
 import { playHistory } from '../support/history-games.ts';
 import { type RestartableService, startRestartable } from '../support/restartable-service.ts';
 import { needsRqlited, startCluster } from '../support/rqlite-nodes.ts';
 import { assertSound } from '../support/stored-data.ts';
+import { until } from '../support/until.ts';
 import { type Ledger, testLedger } from './ledgers.ts';
 
 const seed = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
@@ -21,18 +29,11 @@ const MONTH_MS = 31 * 86_400_000;
 /** Plays against two processes, to which requests go in turn. */
 async function play(t: TestContext, db: string, moves: number): Promise<void> {
   const service = await startRestartable(t, db);
-  const database = await openPath(db);
   const agent = new Agent({ keepAlive: false });
   await playHistory(
-    {
-      request: (method, path, parts) => service.insist(method, path, { ...parts, agent }),
-      async age() {
-        await change(database, 'UPDATE note_versions SET replaced_at = replaced_at - 600001');
-      },
-    },
+    { request: (method, path, parts) => service.insist(method, path, { ...parts, agent }) },
     { seed, moves },
   ).then((played) => t.diagnostic(played));
-  await database.close();
   await service.stop();
   await assertSound(db);
 }
@@ -96,6 +97,39 @@ async function create({ insist }: RestartableService, place: number): Promise<nu
 }
 
 testLedger('history: each note is whole, here or in the trash', beginRestores, 4_000, 400);
+
+test('history: a note that is changed as fast as possible keeps few versions', async (t) => {
+  const db = newFile(t);
+  const service = await startRestartable(t, db, 1);
+  const database = await openPath(db);
+  t.after(() => database.close());
+  await service.insist('POST', '/notes', { json: { title: 'a', body: 'b' } });
+  let [isOver, changes, most] = [false, 0, 0];
+  const clients = Array.from({ length: 16 }, async () => {
+    while (!isOver) {
+      changes += 1;
+      await service.insist('PATCH', '/notes/1', { json: { body: `${changes}` } });
+    }
+  });
+  const count = async () => {
+    const [row] = await rows(database, 'SELECT count(*) AS count FROM note_versions');
+    most = Math.max(most, Number(row?.count));
+    return Number(row?.count);
+  };
+  for (let thinnings = 0; thinnings < 3; thinnings += 1) {
+    await until(async () => (await count()) >= 104);
+    assert.equal((await service.insist('GET', '/notes/1/versions')).json.total, 100);
+    await until(async () => (await count()) <= 101);
+  }
+  isOver = true;
+  await Promise.all(clients);
+  await until(async () => (await count()) === 100);
+  t.diagnostic(`${changes} changes, at most ${most} versions`);
+  // A minute's: one in each second.
+  assert.ok(most <= 160, `${most}`);
+  await service.stop();
+  await assertSound(db);
+});
 
 test('history: a large trash is erased while others write', async (t) => {
   const db = newFile(t);

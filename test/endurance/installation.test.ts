@@ -2,14 +2,14 @@
 // without it.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
+import { describeVersion } from '../../src/version.ts';
 import { assertRefused, assertServes, runCommand, type startCommand } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { RESOLUTIONS, testLibrary } from '../support/library-user.ts';
-import { root } from '../support/sources.ts';
 import { startRegistry } from './registry.ts';
 
 const run = promisify(execFile);
@@ -98,6 +98,5 @@ test('installation: npx runs once the binding is there', async (t) => {
   await shell(commandIn(stderr, /sqlite3 has no working binding/), WITHHELD);
   await assert.rejects(shell('npx --yes notes-server check none.db'), /there is no such file/);
   const { stdout } = await shell('npx --yes notes-server --version');
-  const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
-  assert.equal(stdout, `${version}\n`);
+  assert.equal(stdout, `${describeVersion()}\n`);
 });

@@ -1,12 +1,12 @@
 // The manifest, the lock file and the packed files agree with each other and with the code.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { removeStale } from '../../src/build/build.ts';
+import { commitOf, removeStale } from '../../src/build/build.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { closureOf, root } from '../support/sources.ts';
 import { guide, sectionOf, textOf } from './documents.ts';
@@ -35,6 +35,54 @@ test('build: removes the output of sources that are gone, and nothing else', asy
   await removeStale(pathToFileURL(`${output}/`), pathToFileURL(`${source}/`));
   const left = readdirSync(join(folder, 'dist/inner'));
   assert.deepEqual(left.sort(), ['kept.d.ts', 'kept.js', 'kept.js.map', 'made.js']);
+});
+
+test('build: names the commit of a checkout, and says if files differ from it', (t) => {
+  const folder = temporaryFolder(t);
+  const project = pathToFileURL(`${folder}/inner/`);
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+      cwd: project,
+      encoding: 'utf8',
+    });
+  mkdirSync(project);
+  // The repository of something else, in which the project lies.
+  execFileSync('git', ['init', '--quiet', folder]);
+  assert.equal(commitOf(project), '');
+  git('init', '--quiet');
+  writeFileSync(new URL('file', project), 'a');
+  git('add', 'file');
+  git('commit', '--quiet', '--message=a');
+  git('tag', '--annotate', '--message=a', 'v1.0.0');
+  const commit = git('rev-parse', '--short', 'HEAD').trim();
+  assert.equal(commitOf(project), commit);
+  writeFileSync(new URL('file', project), 'b');
+  assert.equal(commitOf(project), `${commit}-dirty`);
+});
+
+test('package: an installation has no script to allow but that of sqlite3', () => {
+  // npm counts `prepare` too, in a package that comes from a file.
+  const counted = ['preinstall', 'install', 'postinstall', 'prepare'];
+  assert.deepEqual(
+    counted.filter((name) => name in manifest.scripts),
+    [],
+  );
+  for (const name of ['dependencies', 'prepack'])
+    assert.equal(manifest.scripts[name], 'npm run clean && npm run build', name);
+});
+
+test('package: npm lists what is installed, and marks what only developers need', async () => {
+  // With --omit=dev, npm 11 leaves out packages that both need.
+  const args = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx'];
+  const { stdout } = await promisify(execFile)('npm', args, { cwd: root, maxBuffer: 1e8 });
+  const components: { name: string; properties?: { name: string }[] }[] =
+    JSON.parse(stdout).components;
+  const isMarked = ({ name }: { name: string }) => name === 'cdx:npm:package:development';
+  const listed = components.filter(({ properties = [] }) => !properties.some(isMarked));
+  const wanted = locked.flatMap(([path, { dev }]) =>
+    path === '' || dev ? [] : [path.replace(/^.*node_modules\//, '')],
+  );
+  assert.deepEqual(new Set(listed.map(({ name }) => name)), new Set(wanted));
 });
 
 test('package: every dependency has an exact version', () => {
@@ -95,7 +143,7 @@ test('package: engines and types are those of the oldest Node', () => {
 
 /**
  * The files that the build makes: the modules of the service, the assets of the docs page, its
- * drawings and the guides.
+ * drawings, the guides and the commit.
  */
 function builtFiles(): string[] {
   const modules = [...closureOf('main.ts'), ...closureOf('library.ts')];
@@ -104,7 +152,7 @@ function builtFiles(): string[] {
   const documents = folders.flatMap((folder) =>
     readdirSync(new URL(`dist/src/${folder}`, root)).map((name) => `${folder}${name}`),
   );
-  return [...new Set([...code, ...documents, 'docs/drawings.html'])].map(
+  return [...new Set([...code, ...documents, 'docs/drawings.html', 'commit.txt'])].map(
     (path) => `dist/src/${path}`,
   );
 }

@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { tools } from '../../src/assistants/generated.js';
 import { usageOf } from '../../src/cli/arguments.ts';
-import { helpText } from '../../src/cli/help.ts';
-import { OPTIONS } from '../../src/cli/option-table.ts';
+import { SUB_COMMANDS } from '../../src/cli/commands.ts';
+import { type Declaration, OPTIONS } from '../../src/cli/option-table.ts';
 import { problems } from '../../src/contract/generated.js';
 import { MAX_NESTING_LEVELS, MAX_PARTS } from '../../src/http/body/json.ts';
 import { DISPATCH_LIMITS, HTTP_LIMITS } from '../../src/http/limits.ts';
@@ -175,9 +175,30 @@ test('readme: its options exist', () => {
   for (const [option] of listed) assert.ok(known.includes(codeIn(option)[0] ?? ''), option);
 });
 
-test('options: the text is that of --help', () => {
-  const isShown = guide('options').includes(`\n\`\`\`text\n${helpText()}\`\`\`\n`);
-  assert.ok(isShown, 'paste `bin/notes-server --help` into src/docs/guides/options.md');
+/** Returns the row of an option in its guide, as `--help` describes it. */
+function rowOf({ flag, variable, ...declared }: Declaration): string[] {
+  const [, meaning = '', inWords = 'none'] =
+    /^(.*?)(?: \(default: (.*)\))?$/.exec(declared.help) ?? [];
+  const value = declared.value === undefined ? 'false' : declared.default;
+  const variables = [`NOTES_${flag.toUpperCase().replaceAll('-', '_')}`, variable];
+  const codes = variables.filter(Boolean).map((name) => `\`${name}\``);
+  return [
+    `\`${usageOf({ flag, ...declared })}\``,
+    meaning,
+    value ? `\`${value}\`` : inWords,
+    codes.join(', '),
+  ];
+}
+
+test('options: the guide has a row for each option and each command', () => {
+  const [options, commands] = tablesIn(guide('options'));
+  const wanted = SUB_COMMANDS.map(({ name, operand, help }) => [
+    `\`${[name, operand].filter(Boolean).join(' ')}\``,
+    help,
+  ]);
+  const file = 'src/docs/guides/options.md';
+  assert.deepEqual({ [file]: options }, { [file]: Object.values(OPTIONS).map(rowOf) });
+  assert.deepEqual({ [file]: commands }, { [file]: wanted });
 });
 
 test('problems: the table has all types with status and meaning', () => {

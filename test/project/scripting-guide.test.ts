@@ -122,6 +122,34 @@ test('scripting: the commands ask what is new', async (t) => {
   assert.match(printed, /^(?:Urgent: Rent\n)+$/);
 });
 
+test('scripting: the command undoes what a loop changed since a time', async (t) => {
+  if (spawnSync('jq', ['--version']).status !== 0) return skipLoudly(t, 'there is no jq here');
+  const { url, request } = await startService(t);
+  const bodyOf = async (id: number) => (await request('GET', `/notes/${id}`)).json.body;
+  const { now } = Date;
+  let aheadMs = 0;
+  t.mock.method(Date, 'now', () => now() + aheadMs);
+  for (let id = 1; id <= 3; id += 1) {
+    await request('POST', '/notes', { json: { title: `${id}`, body: 'first' } });
+    await request('PATCH', `/notes/${id}`, { json: { body: `good ${id}` } });
+  }
+  aheadMs = 10_000;
+  const since = `${new Date(now() + 5_000).toISOString().slice(0, 19)}Z`;
+  for (const id of [1, 3])
+    for (let count = 0; count < 20; count += 1)
+      await request('PATCH', `/notes/${id}`, { json: { body: `bad ${count}` } });
+  await request('DELETE', '/notes/3');
+  const section = addressed(sectionOf(TEXT, 'Ask what is new'), url);
+  const script = codeBlocks(section, 'sh').find((code) => code.includes('undo-since')) ?? '';
+  const file = join(temporaryFolder(t), 'undo-since');
+  writeFileSync(file, script.replace('limit=1000', 'limit=7'), { mode: 0o755 });
+  const { stdout } = await inShell('sh', `'${file}' ${since}`);
+  assert.deepEqual(
+    [stdout.match(/good \d/g), await bodyOf(1), await bodyOf(2)],
+    [['good 1'], 'good 1', 'good 2'],
+  );
+});
+
 test('scripting: the commands back up the notes with a key of ~/.netrc', async (t) => {
   const cwd = temporaryFolder(t);
   const keys = join(cwd, 'keys');

@@ -4,14 +4,19 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import type { Answer, RequestParts } from './http.ts';
+import { type Ended, isKept, keep } from './kept-versions.ts';
 import { applyChange, assertSameRecords, type Records, readRecords } from './mirrored-records.ts';
 import { expected } from './records.ts';
 
 /** The service under test. */
 export interface Opponent {
   request(method: string, path: string, parts?: RequestParts): Promise<Answer>;
-  /** Lets ten minutes pass, after which the next change of a text keeps a version. */
-  age(): Promise<void>;
+}
+
+interface Version extends Ended {
+  readonly version: number;
+  readonly title: string;
+  readonly body: string;
 }
 
 interface Note {
@@ -24,10 +29,8 @@ interface Note {
   name: string | null;
   tags: Set<number>;
   readonly comments: Map<number, string>;
-  /** The latest first. */
-  versions: { readonly version: number; readonly title: string; readonly body: string }[];
-  /** Whether a version was kept in the last ten minutes. */
-  isRecent: boolean;
+  /** The oldest first. */
+  versions: Version[];
 }
 
 const NAMES = ['log', 'a.b'];
@@ -68,7 +71,7 @@ const MOVES = {
     erase: 1,
     eraseAll: 1,
   },
-  ...{ eraseVersions: 1, revert: 1, age: 2 },
+  ...{ eraseVersions: 1, revert: 1 },
 };
 const NAMED_MOVES = Object.entries(MOVES).flatMap(([name, times]) =>
   Array.from({ length: times }, () => name as keyof typeof MOVES),
@@ -229,7 +232,7 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
   ): Promise<void> {
     this.#notes.set(id, {
       ...{ id, title, body, name, tags: new Set(tags), ...(await this.#stateOf(id)) },
-      ...{ comments: new Map(), versions: [], isRecent: false },
+      ...{ comments: new Map(), versions: [] },
     });
   }
 
@@ -289,16 +292,17 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     { title, body }: Pick<Note, 'title' | 'body'>,
     { headers, json }: Answer,
   ): Promise<void> {
-    if (!note.isRecent && (title !== note.title || body !== note.body)) {
-      const { etag, title, body } = note;
-      note.versions.unshift({ version: numberOf(etag), title, body });
-      note.isRecent = true;
-    }
     assert.deepEqual(json, expected({ id: note.id, title, body }));
     const state = await this.#stateOf(note.id);
+    const replacedAt = Date.parse(JSON.parse(state.times).updated_at);
+    const isChanged = title !== note.title || body !== note.body;
+    if (isChanged && isKept(note.versions, note.versions.at(-1), replacedAt)) {
+      const { etag, title, body } = note;
+      keep(note.versions, { version: numberOf(etag), title, body, replacedAt });
+    }
     assert.equal(headers.etag, state.etag);
     // What changes nothing leaves tag and times as they are.
-    if (title !== note.title || body !== note.body) assert.notEqual(state.etag, note.etag);
+    if (isChanged) assert.notEqual(state.etag, note.etag);
     else assert.deepEqual(state, { etag: note.etag, times: note.times });
     Object.assign(note, { title, body, ...state });
   }
@@ -423,7 +427,7 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
   async eraseVersions(draw: Draw): Promise<void> {
     const [id, note] = this.#target(draw);
     await this.#request(note ? 204 : 404, 'DELETE', `/notes/${id}/versions`);
-    if (note) Object.assign(note, { versions: [], isRecent: false });
+    if (note) Object.assign(note, { versions: [] });
   }
 
   async revert(draw: Draw): Promise<void> {
@@ -434,11 +438,6 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     const answer = await this.#request(status, 'POST', `/notes/${id}/restore`, json);
     this.counts.reverted += Number(status === 200);
     if (note && found) await this.#changed(note, found, answer);
-  }
-
-  async age(): Promise<void> {
-    await this.#opponent.age();
-    for (const note of [...this.#notes.values(), ...this.#trash]) note.isRecent = false;
   }
 
   /** Asserts that the service has what the model has, and that the changes lead there. */
@@ -456,7 +455,8 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     );
     for (const { id, comments, versions } of live) {
       const path = `/notes/${id}/versions`;
-      assert.deepEqual(await this.#all(`${path}?fields=version,title,body`), versions, path);
+      const shown = versions.map(({ replacedAt, ...text }) => text).toReversed();
+      assert.deepEqual(await this.#all(`${path}?fields=version,title,body`), shown, path);
       assert.deepEqual(
         await this.#all(`/notes/${id}/comments?fields=id,body`),
         Array.from(comments, ([id, body]) => ({ id, body })),

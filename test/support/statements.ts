@@ -13,9 +13,11 @@ import {
   ERASE_NOTE,
   ERASE_VERSIONS,
   ERASURES,
+  LAST_VERSION,
   onNote,
   onRows,
   RESTORE,
+  THINNING,
 } from '../../src/history/writes.ts';
 import { filterValues } from '../../src/lists/parts.ts';
 import { createFinder } from '../../src/names/named-notes.ts';
@@ -175,10 +177,11 @@ async function hearHistory(database: Database, hear: Hear): Promise<void> {
   const write = createWriter(database);
   for (const [name, kind] of Object.entries({ ERASE_NOTE, ERASE_VERSIONS, RESTORE, ERASE }))
     await hear(`history: ${name}`, () => write(kind, onNote(1)));
-  for (const [name, kind] of Object.entries(ERASURES)) {
+  for (const [name, kind] of Object.entries({ ...ERASURES, ...THINNING })) {
     await hear(`history: find ${name}`, () => database.read({ sql: kind.find, parameter: '[]' }));
     await hear(`history: erase ${name}`, () => write(kind, onRows([1])));
   }
+  await hear('history: last version', () => database.read({ sql: LAST_VERSION }));
   await hear('history: latest versions', () => database.read({ sql: LATEST, parameter: '[1]' }));
   await hear('history: days', () => keepFor(7, database));
   await hear('history: empty the trash', () => write(EMPTY_TRASH, onRows([0])));

@@ -8,7 +8,7 @@ host.setAttribute('role', 'status');
 host.textContent = 'Loading the operations.';
 
 // Swagger UI has dark colours but leaves the choice to the page.
-const dark = window.matchMedia('(prefers-color-scheme: dark)');
+const dark = window.matchMedia('screen and (prefers-color-scheme: dark)');
 const followColourScheme = () =>
   document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', followColourScheme);

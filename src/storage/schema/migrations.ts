@@ -56,7 +56,7 @@ export async function storedSchema(read: Database['read'], known = SCHEMA_VERSIO
 }
 
 /** What only databases of development versions have. */
-const OLD = ['deleted_comments', 'note_updated'];
+const OLD = ['deleted_comments', 'note_updated', 'note_version_kept'];
 
 function transactionOf(step: string, version: number): Statement[] {
   const insert = `INSERT INTO notes_server_schema (version) VALUES (${version})`;

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import { helpText } from '../../../src/cli/help.ts';
+import { describeVersion } from '../../../src/version.ts';
 import { assertRefused, runCommand, startCommand, stop } from '../../support/command.ts';
 import { contract } from '../../support/contract.ts';
 import { temporaryFolder } from '../../support/engine.ts';
@@ -86,11 +87,12 @@ test('command: a warning of unknown variables precedes the message of a sub-comm
 test('command: --help and --version', async (t) => {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   assert.equal(version, (contract.info as { version: string }).version);
+  assert.ok(describeVersion().startsWith(version));
   // options.test.ts has the other ways to ask for them.
   for (const [args, stdout] of Object.entries({
     '--help': helpText(),
     'help backup': helpText('backup'),
-    '-V': `${version}\n`,
+    '-V': `${describeVersion()}\n`,
   })) {
     const folder = temporaryFolder(t);
     const ending = await runCommand(t, args.split(' '), { folder, coverage: true });

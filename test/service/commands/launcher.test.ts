@@ -65,7 +65,7 @@ test('launcher: executable through a link from another folder', async (t) => {
   const link = join(temporaryFolder(t), 'notes');
   symlinkSync(LAUNCHER, link);
   const { stdout } = await promisify(execFile)(link, ['--version'], { cwd: temporaryFolder(t) });
-  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+  assert.match(stdout, /^\d+\.\d+\.\d+(?: \([0-9a-f]+(?:-dirty)?\))?\n$/);
 });
 
 test('launcher: runs with only the dependencies of package.json', async (t) => {
@@ -109,6 +109,26 @@ test('launcher: a missing or damaged binding of sqlite3 is rebuilt', async (t) =
   writeFileSync(join(tree, 'node_modules/sqlite3/build/node_sqlite3.node'), 'no library');
   await assertRemedy(t, tree, remedy);
   await assertLibraryRemedy(tree);
+});
+
+test('launcher: pnpm, and Yarn without node_modules, have remedies of their own', async (t) => {
+  const project = temporaryFolder(t);
+  const place = join(project, 'node_modules/notes-server');
+  cpSync(treeOf(t, 'dist/src', ...PACKAGES), place, { recursive: true });
+  writeFileSync(join(project, 'package.json'), '{}');
+  writeFileSync(join(project, 'pnpm-lock.yaml'), '');
+  const pnp = preload("Object.defineProperty(process.versions, 'pnp', { value: '3' })");
+  const pnpm = `pnpm --dir "${project}"`;
+  const build = 'npm pkg set --json dependenciesMeta.sqlite3.built=true && yarn install';
+  const ways = [
+    [launcherOf(place), `${pnpm} approve-builds sqlite3`, `${pnpm} install`],
+    [{ ...launcherOf(place), node: pnp }, build, 'yarn install'],
+  ] as const;
+  const assertRun = async (way: (typeof ways)[number][0], remedy: string) =>
+    assertRefused(await runCommand(t, [], way), 1, new RegExp(` Run: ${remedy}\n$`));
+  for (const [way, binding] of ways) await assertRun(way, binding);
+  rmSync(join(place, 'node_modules/bindings'), { recursive: true });
+  for (const [way, , packages] of ways) await assertRun(way, packages);
 });
 
 for (const missing of ['dist/src/contract/generated.js', 'node_modules/bindings']) {

@@ -24,7 +24,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** The files of the pages, and what the build puts there. */
-const FILES = [...readdirSync(new URL('src/docs/assets/', root)), 'samples.js', 'swagger-ui.css'];
+const MADE = ['samples.js', 'guide-texts.js', 'swagger-ui.css'];
+const FILES = [...readdirSync(new URL('src/docs/assets/', root)), ...MADE];
 
 const DOCUMENTS = [
   ...['/docs', ...GUIDE_PAGES].map((path) => ({ path, type: HTML })),

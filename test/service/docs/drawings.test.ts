@@ -13,12 +13,12 @@ const textOf = (name: string) => readFileSync(new URL(`${name}.dot`, FOLDER), 'u
 
 /** How the drawing shows what the service stores. */
 const SHOWN: Readonly<Record<string, string>> = {
-  Note: 'note ->',
-  Tag: '-> tag ',
-  Comment: '-> comment ',
-  'Note tag': 'note -> tag [label="any number',
-  'Note name': 'note -> name [label="at most one',
-  'Note version': 'note -> version ',
+  Note: '  note -> ',
+  Tag: 'tag [label=',
+  Comment: 'comment [label=',
+  'Note tag': 'tag [label="tag\\nany number, shared"]',
+  'Note name': 'name [label="name\\nat most one"]',
+  'Note version': 'version [label=',
   'Deleted note': 'with all that it has',
 };
 

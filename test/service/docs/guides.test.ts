@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
+import { OPTIONS } from '../../../src/cli/option-table.ts';
 import { problems } from '../../../src/contract/generated.js';
 import { renderGuide } from '../../../src/docs/guide-page.ts';
 import { GROUPS, GUIDES } from '../../../src/docs/guides.ts';
@@ -13,7 +14,9 @@ import { root, sources } from '../../support/sources.ts';
 const FOLDER = new URL('src/docs/guides/', root);
 const NAMES = GUIDES.map(([name]) => name);
 
-const COPY_SCRIPT = '<script src="../../docs/copy.js" type="module"></script>';
+const SCRIPTS = ['copy', 'guides'].map(
+  (name) => `<script src="../../docs/${name}.js" type="module"></script>`,
+);
 
 const service = await startService({ after });
 
@@ -73,7 +76,7 @@ test('guides: pages with the title and headings', () => {
     assert.match(article, /^<h1 /, name);
     const ids = text.match(/ id="[^"]*"/g) ?? [];
     assert.equal(new Set(ids).size, ids.length, `${name}: unique ids`);
-    assert.deepEqual(text.match(/<script.*/g), [COPY_SCRIPT], name);
+    assert.deepEqual(text.match(/<script.*/g), SCRIPTS, name);
     assert.doesNotMatch(text, /style=|\son\w+=/, name);
   }
 });
@@ -105,7 +108,11 @@ test('guides: each has all of them at its side, and marks itself', () => {
   for (const [name, text] of pages) {
     const path = `/docs/guides/${name}`;
     const [side = ''] = /<nav class="side".*?<\/nav>/s.exec(text) ?? [];
-    assert.deepEqual(groupsIn(side, path, /<li><b>(.*?)<\/b>\n<ul>\n(.*?)<\/ul>/gs), WANTED, path);
+    assert.deepEqual(
+      groupsIn(side, path, /<li><b>([^<]*)<\/b>\n<ul>\n(.*?)<\/ul>/gs),
+      WANTED,
+      path,
+    );
     const marked = [...side.matchAll(/guides\/([\w-]+)" aria-current="page"/g)];
     assert.deepEqual(
       marked.map(([, current]) => current),
@@ -127,15 +134,50 @@ test('guides: the README has them in the same groups and order', () => {
   assert.deepEqual(listed, wanted);
 });
 
-test('guides: headings link to themselves, and the longer guides have contents', () => {
+test('guides: headings link to themselves, and the side has contents', () => {
   for (const [name, html] of pages) {
     for (const [, id, inner = ''] of html.matchAll(/<h[2-6] id="([^"]+)">(.*)<\/h/g))
       assert.match(inner, new RegExp(`^<a href="#${id}">.*</a>$`), name);
-    const [, contents = ''] = /<ul class="contents">\n(.*?)<\/ul>\n<\/nav>/s.exec(html) ?? [];
-    const sections = html.matchAll(/<h2 id="[^"]+">(.*)<\/h2>/g);
-    const wanted = [...sections].map(([, link]) => `<li>${link}</li>\n`);
-    assert.equal(contents, wanted.length < 4 ? '' : wanted.join(''), name);
+    const [, contents = ''] = /<ul class="contents">\n(.*?)<\/ul>/s.exec(html) ?? [];
+    const [, top, title] = /<h1 id="([^"]+)">(.*)<\/h1>/.exec(html) ?? [];
+    const sections = [...html.matchAll(/<h2 id="[^"]+">(.*)<\/h2>/g)].map(([, link]) => link);
+    const wanted = [`<a href="#${top}">${title}</a>`, ...sections];
+    assert.equal(contents, wanted.map((link) => `<li>${link}</li>\n`).join(''), name);
   }
+});
+
+test('guides: each option has a row that can be linked', () => {
+  const html = pages.get('options') ?? '';
+  for (const { flag } of Object.values(OPTIONS)) {
+    const start = `<td id="--${flag}"><a href="#--${flag}"><code><span class="option">--${flag}<`;
+    assert.ok(html.includes(start), flag);
+  }
+});
+
+test('guides: the texts that the browser searches are those of all sections', async () => {
+  const { text } = await service.request('GET', '/docs/guide-texts.js');
+  const sections: string[][] = JSON.parse(text.replace(/^export const SECTIONS = (.*);$/m, '$1'));
+  const headings = [...pages].flatMap(([name, html]) => {
+    const ids = html.matchAll(/<h[1-6] id="([^"]+)">(.*?)<\/h\d>/g);
+    return [...ids].map(([, id, inner = '']) => [`${name}#${id}`, shownBy(inner)]);
+  });
+  assert.deepEqual(
+    sections.map(([href, , title]) => [href, title]),
+    headings,
+  );
+  const written =
+    NAMES.map(markdownOf)
+      .join()
+      .match(/[\p{L}\p{N}_]{3,}/gu) ?? [];
+  const found = new Set(
+    sections
+      .flat()
+      .join(' ')
+      .match(/[\p{L}\p{N}_]{3,}/gu),
+  );
+  const missing = new Set(written.filter((word) => !found.has(word)));
+  // Names of files and of languages are in the marks that are left out.
+  assert.ok(missing.size < 40, `${[...missing]}`);
 });
 
 test('guides: each leads to the previous and the next', () => {

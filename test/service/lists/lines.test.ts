@@ -82,7 +82,7 @@ test('lines: for clients that prefer the exact type, and of lists alone', async 
     ] as const)
       assert.equal((await ask(service, path, accept)).headers['content-type'], type, accept);
   await fill(service);
-  for (const path of ['/notes/1', '/notes/1?include=tags', '/changes'])
+  for (const path of ['/notes/1', '/notes/1?include=tags'])
     assert.equal((await ask(service, path, LINES)).headers['content-type'], 'application/json');
   assert.equal((await ask(service, '/notes/99/comments', LINES)).status, 404);
 });

@@ -6,17 +6,9 @@ import { playHistory } from '../../support/history-games.ts';
 import { startStandIn } from '../../support/rqlite-stand-in.ts';
 import { type Overrides, startService } from '../../support/service.ts';
 
-const TEN_MINUTES_MS = 600_001;
-
 async function play(t: TestContext, seed: number, overrides: Overrides = {}): Promise<void> {
-  const { now } = Date;
-  let aheadMs = 0;
-  t.mock.method(Date, 'now', () => now() + aheadMs);
   const { request } = await startService(t, overrides);
-  const age = async () => {
-    aheadMs += TEN_MINUTES_MS;
-  };
-  t.diagnostic(await playHistory({ request, age }, { seed, moves: 150 }));
+  t.diagnostic(await playHistory({ request }, { seed, moves: 150 }));
 }
 
 test('history: random moves, as in a model (the database of the tests)', (t) => play(t, 9));

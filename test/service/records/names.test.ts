@@ -186,5 +186,5 @@ test('names: a malformed value never shows a regular expression', async () => {
       for (const { detail } of json.errors ?? []) assert.doesNotMatch(detail, /[\^\\]/);
     }
   const { json } = await service.request('GET', '/changes?since=x');
-  assert.equal(json.detail, 'since must be a cursor from "next".');
+  assert.equal(json.detail, 'since must be a cursor from "next" or a time as in RFC 3339.');
 });

@@ -1,0 +1,26 @@
+// Which earlier texts of a note are kept and shown: a plain model.
+
+/** What the model has to know of a version; times in ms. */
+export interface Ended {
+  readonly replacedAt: number;
+}
+
+/** How many versions are shown. */
+export const MAX = 100;
+
+/** Whether a text that is replaced at this time is kept, after `last`, the version before. */
+export function isKept(shown: readonly Ended[], last: Ended | undefined, at: number): boolean {
+  const isRecent = last !== undefined && at >= last.replacedAt && at < last.replacedAt + 1000;
+  return shown.length < MAX || !isRecent;
+}
+
+/** Adds a version to those that are shown, the oldest first; one of them may go. */
+export function keep<Version extends Ended>(shown: Version[], added: Version): void {
+  shown.push(added);
+  if (shown.length <= MAX) return;
+  const stood = shown.map(
+    ({ replacedAt }, place) => replacedAt - (shown[place - 1]?.replacedAt ?? 0),
+  );
+  stood[0] = Number.POSITIVE_INFINITY;
+  shown.splice(stood.indexOf(Math.min(...stood)), 1);
+}
