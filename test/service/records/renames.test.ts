@@ -161,7 +161,8 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
           assert.deepEqual(violations(await patch(path, json, 422)), [['taken', '#/name']]);
       // A condition is checked first, and so is whether there is a note.
       const headers = { 'if-match': '"00000000-1"' };
-      await expectStatus(412, 'PATCH', '/notes/1', { json: { name: 'b' }, headers });
+      for (const name of ['b', 'free', null])
+        await expectStatus(412, 'PATCH', '/notes/1', { json: { name }, headers });
       await expectStatus(404, 'PATCH', '/notes/9', { json: { name: 'b' } });
       await expectStatus(404, 'PATCH', '/named/c', { json: { name: 'd' } });
       assert.deepEqual(violations(await patch('/notes/1', { name: 'b/' }, 422)).length, 1);
