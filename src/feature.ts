@@ -5,7 +5,6 @@ import type { Bases } from './http/paths.ts';
 import type { Problem } from './http/problem.ts';
 import type { Mend, Route } from './http/route.ts';
 import type { FilterValue, ListExtension, Parameters } from './list-extension.ts';
-import type { Choice, Member } from './records/text.ts';
 import type { Resource } from './resources/resource.ts';
 import type { BatchMeter } from './storage/batcher.ts';
 import type { Database } from './storage/database.ts';
@@ -39,14 +38,23 @@ export type Series = Record<string, number>;
 
 /** What a request selects of the records of a resource, as their lists would. */
 export interface Selection {
-  readonly members: readonly Member[];
+  /** Each with the SQL of its value. */
+  readonly members: readonly {
+    readonly name: string;
+    readonly sql: string;
+    /** Whether a change of another record can change it. */
+    readonly dependsOnOthers?: boolean;
+  }[];
   /** The values of the filters that it uses. */
   readonly values: Readonly<Record<string, unknown>>;
   /** Returns the SQL conditions for the record with an id, given the SQL of values by name. */
-  readonly conditions: (id: string, valueOf: (name: string) => FilterValue) => readonly string[];
+  readonly conditions: (id: string, valueAt: (name: string) => FilterValue) => readonly string[];
 }
 
-export type Selects = (resource: Resource, parameters: Parameters & Partial<Choice>) => Selection;
+export type Selects = (
+  resource: Resource,
+  parameters: Parameters & Readonly<Partial<Record<'fields' | 'include', readonly string[]>>>,
+) => Selection;
 
 /** What all features give together. */
 export interface Together {

@@ -147,12 +147,12 @@ function isSelectedSql(selections: readonly Selection[], types: readonly string[
   const isFiltered = selections.some(({ values }) => Object.keys(values).length > 0);
   const conditionOf = (resource: Resource) => {
     const index = RESOURCES.indexOf(resource);
-    const valueOf =
+    const valueAt =
       (name: string) =>
       (path = '') =>
         `?1 ->> '$[4][${index}].${name}${path}'`;
     // A filter of one resource selects none of the others.
-    return selections[index]?.conditions('looked.id', valueOf).join(' AND ') || 'FALSE';
+    return selections[index]?.conditions('looked.id', valueAt).join(' AND ') || 'FALSE';
   };
   return [
     ...(types.length > 0 ? [`type IN (SELECT value FROM json_each(?1, '$[3]'))`] : []),
@@ -188,7 +188,8 @@ function changesSql(
       ORDER BY number LIMIT ${most}`;
   const due = isSelected
     ? `looked AS MATERIALIZED (${logged(`${MAX_LOOKED_AT}`)}),
-       due AS MATERIALIZED (SELECT * FROM looked WHERE ${isSelected} ORDER BY number LIMIT ${limit})`
+       due AS MATERIALIZED (
+         SELECT * FROM looked WHERE ${isSelected} ORDER BY number LIMIT ${limit})`
     : `due AS MATERIALIZED (${logged(limit)})`;
   const lookedAt = `
       (SELECT iif(count(*) < ${MAX_LOOKED_AT}, last, max(number)) FROM looked) AS looked_at,

@@ -53,7 +53,7 @@ export const isCrowded = (note: string) => `
           LIMIT 1 OFFSET ${MAX_VERSIONS})`;
 
 /** Returns the SQL condition that a version is not erased. */
-const isVersionKept = (version: string) => `NOT EXISTS (
+export const isVersionKept = (version: string) => `NOT EXISTS (
   SELECT 1 FROM erased_versions
   WHERE erased_versions.note_id = ${version}.note_id AND last_id >= ${version}.id)`;
 

@@ -33,7 +33,7 @@ interface BlockList {
   readonly order: SortKey;
   /** Makes the names of the queries unique. */
   readonly suffix: string;
-  /** How the records are found, if the blocks of ids only count them. */
+  /** How the records are found, among which the counter counts. */
   readonly found?: Readonly<Record<'from' | 'id' | 'where', string>>;
 }
 
@@ -89,7 +89,14 @@ export class Blocks {
 
   /** Returns the SQL of the number of records in blocks that may have some of the list. */
   mostRecords(): string {
-    return totalSql({ table: this.#blocks(this.key), where: IS_CANDIDATE });
+    const count = this.#list.found ? 'passing' : 'count';
+    return `SELECT coalesce(sum(${count}), 0) FROM ${this.#blocks(this.key)} WHERE ${IS_CANDIDATE}`;
+  }
+
+  /** Returns the FROM clause and conditions that read a source of ids in candidates, in order. */
+  around({ table, id }: Readonly<Record<'table' | 'id', string>>) {
+    const from = `${this.#blocks('id')} CROSS JOIN ${table} ON ${isInBlock(id)}`;
+    return { from, where: [IS_CANDIDATE] };
   }
 
   /** Returns the FROM clause and a condition that walk the records of candidates in order. */

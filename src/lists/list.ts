@@ -27,7 +27,7 @@ export class List {
   readonly #finder: UsedFilter | undefined;
   /** The blocks that filters exclude, unless another filter finds the records. */
   readonly blocks: Blocks | undefined;
-  /** The blocks in which the records of a finder and of times are counted. */
+  /** The blocks of ids in which a finder finds records of a time. */
   readonly #total: Blocks | undefined;
   readonly #counts: KnownCounts | undefined;
   /** The same records, found by another filter or by their times, which may exclude more. */
@@ -72,10 +72,10 @@ export class List {
         ...blocks,
         counter: this.#finder,
         suffix: `total_${this.#suffix}`,
-        found: this.found(),
+        found: this.#foundIn(undefined),
       });
     this.#counts = this.#findCounts(times.length + (counter && isOld ? 1 : 0));
-    if (way + 1 < ways.length && this.order.key && this.#counts)
+    if (way + 1 < ways.length && this.order.key && this.#counts && !(this.#total && isOld))
       this.#other = new List(parts, shape, index, way + 1);
   }
 
@@ -91,13 +91,25 @@ export class List {
 
   /** Returns the records as the finder or the blocks find them. */
   found(): Records {
+    return this.#finder ? this.#foundIn(this.#total) : this.#walk(this.blocks?.key);
+  }
+
+  /** Returns the records that the finder finds, perhaps only in some blocks of ids. */
+  #foundIn(blocks: Blocks | undefined): Records {
     const { table } = this.resource;
     const { source, sql } = this.#finder ?? {};
-    if (!source || !sql) return this.#walk(this.blocks?.key);
-    const from = `${source.table} CROSS JOIN ${table} ON ${table}.id = ${source.id}`;
-    const where = [source.where(sql), ...this.#conditions(source.id, this.#finder)].join(' AND ');
+    if (!source || !sql) throw new Error('nothing finds the records');
+    const { from = source.table, where: inBlocks = [] } = blocks?.around(source) ?? {};
+    const joined = `${from} CROSS JOIN ${table} ON ${table}.id = ${source.id}`;
+    const conditions = [source.where(sql), ...this.#conditions(source.id, this.#finder)];
     const readsRecord = [...this.#filters, this.order].some((each) => each.readsRecord);
-    return { from, ids: readsRecord ? from : source.table, id: source.id, where };
+    return {
+      from: joined,
+      ids: readsRecord ? joined : source.table,
+      id: source.id,
+      where: [...inBlocks, ...conditions].join(' AND '),
+      hasBlocks: blocks !== undefined,
+    };
   }
 
   /** Returns queries of which one is chosen: records to sort if they are few, or walks in order. */
@@ -136,7 +148,8 @@ export class List {
 
   /** Returns the SQL of how many records are read to find those of the list. */
   most(): string {
-    return this.blocks ? this.blocks.mostRecords() : `SELECT total FROM ${this.#counts?.sum}`;
+    const blocks = this.blocks ?? this.#total;
+    return blocks ? blocks.mostRecords() : `SELECT total FROM ${this.#counts?.sum}`;
   }
 
   /** Returns the SQL of what `sqlOf` returns for the query that is chosen. */
@@ -161,16 +174,14 @@ export class List {
   /** Returns the SQL of the number of records in the whole list. */
   total(): string {
     const [filter, second] = this.#filters;
-    if (this.#counts?.isExact) return `SELECT total FROM ${this.#counts.sum}`;
     if (filter?.countOthers && !second && !this.resource.owner)
       return `SELECT (SELECT total FROM ${EVERYTHING}) - (${filter.countOthers(filter.sql)})`;
     const { ids, where } = this.found();
     const { table, byId = '' } = this.#finder?.source ?? {};
-    const total = this.#total
-      ? `SELECT total FROM ${this.#total.sum}`
+    const total = this.#counts?.isExact
+      ? `SELECT total FROM ${this.#counts.sum}`
       : `SELECT count(*) FROM ${ids} ${ids === table ? byId : ''} WHERE ${where}`;
-    const isSmall = this.#total && this.#times.every(({ time }) => time === 'created');
-    if (!this.#other || isSmall) return total;
+    if (!this.#other) return total;
     const names = this.#other.each().map(({ name }) => `'${name}'`);
     const isOther = `(SELECT query FROM choice_${this.#index}) IN (${names.join(', ')})`;
     return `SELECT iif(${isOther}, (${this.#other.total()}), (${total}))`;
@@ -190,10 +201,12 @@ export class List {
   }
 
   countQueries(): string[] {
-    if (this.blocks) return this.blocks.queries();
+    const blocks = this.blocks ?? this.#total;
+    const others = this.#other?.countQueries() ?? [];
+    if (blocks) return [...blocks.queries(), ...others];
     if (!this.#counts || this.#counts.sum === EVERYTHING) return [];
     const sum = `${this.#counts.sum} (total) AS MATERIALIZED (${totalSql(this.#counts)})`;
-    return [sum, ...(this.#total?.queries() ?? []), ...(this.#other?.countQueries() ?? [])];
+    return [sum, ...others];
   }
 
   /** Returns the SQL of whether to sort what is found; undefined if it is found in order. */
@@ -216,7 +229,9 @@ export class List {
     const isAscending = (this.order.isDescending ?? false) === (position === 'before');
     const [operator, direction] = isAscending ? ['>', 'ASC'] : ['<', 'DESC'];
     const end = `${this.value('limit')}${isKeyed ? '' : ` + ${this.value('offset')}`}`;
-    const columns = this.#filters.some(({ readsRecord }) => readsRecord) ? '*' : 'id';
+    // The index has the times.
+    const readsRecord = this.#filters.some((each) => each.readsRecord && !each.time);
+    const columns = readsRecord ? '*' : 'id, created_at, updated_at';
     const walked = `
       SELECT ${columns} FROM ${table} ${indexBy(table, 'number')}
       WHERE ${isKeyed ? `number ${operator} ${this.value('key')}` : 'TRUE'}
@@ -244,6 +259,8 @@ export class List {
       const where = owner ? `${owner.column} = ${this.value('owner')}` : 'TRUE';
       return { key, table, where, sum: owner ? sum : EVERYTHING, isExact: true };
     }
+    if (this.#total)
+      return { ...this.#total.counts(), key: 'id', sum: this.#total.sum, isExact: true };
     const { source: { counts, isCounted = false } = {}, sql } = this.#finder ?? {};
     if (counts && sql) {
       const isExact = isCounted && this.#filters.length === 1;

@@ -99,7 +99,11 @@ function tagFilters(): Record<string, Filter> {
       condition: (note) =>
         `NOT EXISTS (SELECT 1 FROM note_tags AS each
            WHERE each.note_id = ${note} AND ${isThere('each.tag_id')})`,
-      countOthers: () => `SELECT count(DISTINCT note_id) FROM note_tags WHERE ${isThere('tag_id')}`,
+      // It takes a third of the time while no tag is being erased.
+      countOthers: () => `
+        SELECT iif(EXISTS (SELECT 1 FROM erased_records WHERE type = 'tag'),
+          (SELECT count(DISTINCT note_id) FROM note_tags WHERE ${isThere('tag_id')}),
+          (SELECT count(DISTINCT note_id) FROM note_tags))`,
     },
   };
 }

@@ -298,3 +298,15 @@ test('edit: a text that is not saved stays, with the reason', async (t) => {
     if (commands !== remove) assert.equal(await read(), 'Oat\n\nRye\n\nTea');
   }
 });
+
+test('scripting: shells that add a tag to a to-do at the same time make one', async (t) => {
+  const { request, url } = await startService(t);
+  const json = { title: 'Pay the rent', body: 'By Friday', name: 'rent', tags: ['todo'] };
+  assert.equal((await request('POST', '/notes', { json })).status, 201);
+  const [loop = ''] = codeBlocks(sectionOf(TEXT, 'Keep to-dos'), 'sh');
+  const { stdout, stderr } = await inShell('sh', addressed(loop, url));
+  assert.equal(stdout + stderr, '');
+  const { tags } = (await request('GET', '/named/rent?include=tags')).json;
+  assert.deepEqual(tags, ['todo', 'done', 'seen']);
+  assert.equal((await request('GET', '/tags')).json.total, 3);
+});

@@ -25,7 +25,7 @@ fun main(args: Array<String>) {
     val plain = notes.createNote(NoteInput("from Kotlin", "body"))
     check(plain.id > LARGE && plain.title == "from Kotlin") { plain }
     val input = NoteInput("tagged", "body", tags = setOf("kotlin"))
-    val tagged = notes.createNoteWithHttpInfo(input, null, null, null)
+    val tagged = notes.createNoteWithHttpInfo(input, null, null, null, null)
     val tag = tagged.headers["etag"]?.first()
     val id = notes.listNotes(tag = listOf("kotlin")).items[0].id!!
 

@@ -108,7 +108,7 @@ test('edit: replaces the only place, or says why not', async (t) => {
   const absent = ['#/old_text', 'old_text must be in the body of the note, but is not.'];
   const several = [
     '#/old_text',
-    'old_text must be in the body of the note once, but is there more than once.',
+    'old_text must be in the body of the note once, but is there more than once: 3 times.',
   ];
   for (const text of ['A', '_', '*', '10_%', '\0y', 'aaaa', '\u0301'])
     assert.deepEqual(await refused(text), absent, text);
