@@ -87,8 +87,6 @@ export interface Order {
 export interface Computed {
   readonly name: string;
   readonly fields: readonly string[];
-  /** The parameter without which it is refused. */
-  readonly needs: string;
   /** Resolves with a JSON text for that of each record; calls `check` after each pause. */
   readonly compute: (
     records: readonly (string | Buffer)[],

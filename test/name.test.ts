@@ -10,7 +10,7 @@ import { BEAUTIFUL, HOSTILE } from './support/names-of-notes.ts';
 
 const faultIn = (text: string) => faultInName(text, MAX_NAME_LENGTH);
 
-const { pattern, minLength, maxLength } = at('/components/parameters/NoteName/schema') as {
+const { pattern, minLength, maxLength } = at('/components/schemas/NoteName') as {
   readonly pattern: string;
   readonly minLength: number;
   readonly maxLength: number;

@@ -18,48 +18,56 @@ export function coerce(type: string, value: unknown): unknown {
   }
 }
 
+export type ToolRequest = ReturnType<typeof requestOf>;
+
 /** Returns the request for these arguments, where null counts as none. Throws 422. */
 export function requestOf({ arguments: declared, requests }: OperationTool, args: Members) {
   const violations: Violation[] = [];
   const names = declared.map(({ name }) => name);
+  const given: Record<string, unknown> = {};
   for (const name of Object.keys(args))
     if (!names.includes(name)) reportUnknown(violations, name, names);
-  const given = new Map(
-    declared.map(({ name, type, default: usual }) => [name, coerce(type, args[name]) ?? usual]),
-  );
-  const request = requests.find(({ when }) => !when || given.get(when) !== undefined);
+  for (const { name, type, default: usual, ago } of declared)
+    given[name] = coerce(type, args[name]) ?? usual ?? timeBefore(ago);
+  const request = requests.find(({ when }) => !when || (given[when] ?? false) !== false);
   if (!request) throw new Error('the last request of a tool must have no condition');
-  const { when, template, method, query: fixed } = request;
+  const { when, template, method, pathNames, query: fixed } = request;
   const inPath: Record<string, string> = {};
   const query = new URLSearchParams(fixed);
-  const headers: Record<string, string> = {};
+  const headers: Record<string, string> = { ...request.headers };
   const body: Record<string, unknown> = {};
-  const part: Record<string, number> = {};
-  for (const { target, to, ...parameter } of declared) {
-    const { name: field, isRequired, validate } = parameter;
-    const value = given.get(field);
-    const isTaken = to !== 'path' || template.includes(`{${target}}`);
-    const refuse = (code: string, detail: string) =>
-      violations.push({ field, in: 'query', code, detail });
+  const refuse = (field: string, code: string, detail: string) =>
+    violations.push({ field, in: 'query', code, detail });
+  for (const parameter of declared) {
+    const { name: field, target, to, isRequired, validate } = parameter;
+    const value = given[field];
+    const isTaken = to !== 'path' || pathNames.includes(target);
     if (value === undefined) {
-      if (isRequired || (isTaken && to === 'path')) refuse('required', 'is required');
+      if (isRequired || (isTaken && to === 'path')) refuse(field, 'required', 'is required');
       continue;
     }
-    if (!isTaken) refuse('oneOf', `must not be combined with ${when}`);
+    if (!isTaken) refuse(field, 'oneOf', `must not be combined with ${when ?? 'id'}`);
     if (validate && !validate(value)) {
       const [{ instancePath = '' } = {}] = validate.errors ?? [];
       const name = `${field}${instancePath.replace('/', '.')}`;
       violations.push(...violationsOf({ ...parameter, name, validate, in: 'query' }, value));
     } else if (to === 'path') inPath[target] = `${value}`;
-    else if (to === 'query') for (const each of [value].flat()) query.append(target, `${each}`);
+    else if (to === 'query') {
+      query.delete(target);
+      for (const each of [value].flat()) query.append(target, `${each}`);
+    }
     // Quotes are a burden in JSON. What no tag has is left out: it could end the tag.
     else if (to === 'header') headers[target] = `"${`${value}`.replace(/[^!#-~]/g, '')}"`;
     else if (to === 'body') body[target] = value;
-    else part[target] = Number(value);
   }
   if (violations.length > 0) throw validationFailed(violations);
-  const pathNames = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const pathValues = pathNames.map((name) => inPath[name] ?? '');
-  const ids = Object.fromEntries(pathNames.map((name) => [name, Number(inPath[name])]));
-  return { method, template, pathValues, query: `${query}`, headers, body, ids, part };
+  const ids: Record<string, number> = {};
+  for (const name of pathNames) ids[name] = Number(inPath[name]);
+  const isRead = method === 'GET';
+  return { method, template, pathValues, query, headers, body, ids, isRead };
+}
+
+function timeBefore(seconds: number | undefined): string | undefined {
+  return seconds === undefined ? undefined : new Date(Date.now() - seconds * 1_000).toISOString();
 }

@@ -13,7 +13,7 @@ export interface Tool {
   readonly listing: OperationTool['listing'];
   readonly call: (args: Members, call: Call) => Promise<object & Pick<Reply, 'createdIds'>>;
   /** Says what is wrong and what to do; without it, the detail of the problem does. */
-  readonly explain?: (problem: Problem) => string;
+  readonly explain?: (problem: Problem, call: Call) => string;
 }
 
 interface Request {
@@ -120,7 +120,7 @@ function refuse(problem: Problem, call: Call): Reply | undefined {
     const isUnread = call.body === undefined && slug === 'bad-request';
     return isUnread ? messageReply(400, { error: { code: -32_700, message } }) : undefined;
   }
-  const text = tool.explain?.(problem) ?? message;
+  const text = tool.explain?.(problem, call) ?? message;
   const reply =
     status === 500
       ? messageReply(200, { id: request.id, error: { code: -32_603, message } })

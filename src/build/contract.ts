@@ -11,7 +11,7 @@ import { build } from 'esbuild';
 import { JSON_LINES } from '../http/body/formats.ts';
 import { PROBLEM_STATUS } from '../http/problem.ts';
 import { parseTime } from '../time.ts';
-import { type Json, type JsonObject, toolsOf } from './tools.ts';
+import { type Json, type JsonObject, type Shared, toolsOf } from './tools.ts';
 
 const CONTRACT_ID = 'contract';
 const IGNORED = `${CONTRACT_ID}#/components/schemas/Ignored`;
@@ -138,12 +138,12 @@ class Contract {
     ];
     const snippet = this.#find('/components/schemas/Snippet/properties/text');
     const noteBody = this.#find('/components/schemas/NoteBody');
-    const name = this.#find('/components/parameters/NoteName/schema');
+    const name = this.#find('/components/schemas/NoteName');
     const title = this.#find('/components/schemas/NoteTitle');
-    const { remedies, ...help } = this.#find('/components/x-tools');
+    const { instructions, ...shared } = this.#find('/components/x-tools');
     const tools = toolsOf(
       this.#document.paths as Record<string, JsonObject>,
-      remedies as JsonObject,
+      shared as unknown as Shared,
       (schema) => this.#merge(schema),
       (schema) => this.#validator('first', schema),
     );
@@ -166,7 +166,7 @@ class Contract {
     const toolLines = [
       `import { first } from '../contract/generated.js';`,
       `export const tools = ${withExpressions(tools)};`,
-      `export const TOOL_HELP = ${JSON.stringify(help)};`,
+      `export const TOOL_HELP = ${JSON.stringify({ instructions })};`,
     ];
     return { contents: contents.join('\n'), tools: toolLines.join('\n') };
   }

@@ -24,6 +24,9 @@ type EditBody = {
 
 type AtId = Input<{ readonly note_id: number }, EditBody> & Pick<RecordInput, 'at'>;
 
+/** How many places of a text are counted. */
+const MAX_COUNT = 100;
+
 /** The longest part that a text can repeat too often, in units of UTF-16. */
 const MAX_PART = Math.floor((2 * MAX_BODY_LENGTH) / BOUNDS.repetitions);
 
@@ -60,13 +63,8 @@ export function edits(core: Core) {
     if (state === 'unmatched') throw preconditionFailed(tag, headers);
     const isOld = state === 'absent' || state === 'several';
     const field = oldText === undefined ? 'text' : isOld ? 'old_text' : 'new_text';
-    const isAbsent = state === 'absent' && oldText !== undefined;
-    refuse(
-      state,
-      call,
-      field,
-      isAbsent ? describeLookAlike(JSON.parse(note.text).body, oldText) : '',
-    );
+    const isOfOld = isOld && oldText !== undefined;
+    refuse(state, call, field, isOfOld ? describePlaces(JSON.parse(note.text).body, oldText) : '');
     const { refusal, headers: added = [] } = once ? settleKey(once.fingerprint, known) : {};
     if (refusal) throw refusal;
     return jsonReply(200, note.text, [...stateHeaders(tag), ...added]);
@@ -98,6 +96,15 @@ function newNote({ parameters, body, call }: Input<{ readonly name: string }, Ed
   if (!/\S/.test(body.text)) refuse('blank', call, 'text');
   const title = [...parameters.name].slice(0, MAX_TITLE_LENGTH).join('');
   return { title: /\S/.test(title) ? title : '-', body: body.text };
+}
+
+/** Says how often a text is in a body, or how a passage that looks alike differs. */
+function describePlaces(body: string, text: string): string {
+  let count = 0;
+  for (let at = body.indexOf(text); at !== -1 && count < MAX_COUNT; at = body.indexOf(text, at + 1))
+    count += 1;
+  if (count === 0) return describeLookAlike(body, text);
+  return `: ${count < MAX_COUNT ? count : `at least ${MAX_COUNT}`} times`;
 }
 
 /** Throws 422 if `state` is a reason to refuse the text in `field`. */

@@ -7,12 +7,13 @@ import { notFound } from '../http/paths.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
 import type { Route } from '../http/route.ts';
 import type { RecordFeature } from '../records/feature.ts';
+import { readAsked, type Verdict } from '../records/parts.ts';
 import { preconditionFailed, stateHeaders, writeCondition } from '../records/preconditions.ts';
 import { answerInJson, type Records } from '../records/route.ts';
 import { notes } from '../resources/notes.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Row } from '../storage/database.ts';
 import { startErasure } from './erasure.ts';
-import { LATEST, readKept, SETTINGS, TRASH, VERSIONS } from './kept.ts';
+import { LATEST, readKept, SETTINGS, TRASH, trashWith, VERSIONS, versionsInLists } from './kept.ts';
 import { type KeptInput, listKept, type SlowQueue } from './kept-pages.ts';
 import { startRetention, startThinning } from './retention.ts';
 import { EMPTY_TRASH, ERASE_NOTE, ERASE_VERSIONS, onNote, onRows, RESTORE } from './writes.ts';
@@ -28,6 +29,7 @@ const LABEL = 'Deleted note';
 export function history(core: Core, slow: SlowQueue = { run: (read) => read() }): RecordFeature {
   const works = [startErasure(core), startRetention(core), startThinning(core)];
   return {
+    inLists: versionsInLists,
     recordRoutes(handlersOf) {
       const records = handlersOf(notes);
       return [...trashRoutes(core, records, slow), ...versionRoutes(core, records, slow)];
@@ -52,8 +54,10 @@ export async function keepFor(days: number, database: Database): Promise<void> {
 function trashRoutes(core: Core, { basePath, served }: Records, slow: SlowQueue): Route[] {
   const { bases, answerRead = answerInJson } = served;
 
-  const list = async (input: KeptInput): Promise<Reply> =>
-    (await listKept(core.database, slow, TRASH, input, `${bases.baseUrl}/trash`)).reply;
+  async function list(input: KeptInput): Promise<Reply> {
+    const kept = trashWith(input.parameters.title);
+    return (await listKept(core.database, slow, kept, input, `${bases.baseUrl}/trash`)).reply;
+  }
 
   async function read(input: AtNote): Promise<Reply> {
     const note = await readKept(core.database, TRASH, input.parameters.note_id);
@@ -62,9 +66,14 @@ function trashRoutes(core: Core, { basePath, served }: Records, slow: SlowQueue)
 
   async function restore(input: AtNote): Promise<Reply> {
     const { note_id: id } = input.parameters;
-    const note = await core.write(RESTORE, onNote(id), input.call);
+    const { table } = served;
+    const asked = readAsked(table.parts, { ...input, body: {} }, undefined, `/trash/${id}/restore`);
+    const outcome = await table.perform(RESTORE, { ...onNote(id), asked }, input.call);
+    const { refusal, headers = [], earlier } = (outcome ?? {}) as Verdict;
+    if (refusal) throw refusal;
+    const note = earlier ? await table.read(id) : (outcome as Row | undefined);
     if (!note) return refuse(input, LABEL);
-    const location = ['location', `${basePath}${notes.path}/${id}`];
+    const location = ['location', `${basePath}${notes.path}/${id}`, ...headers];
     return jsonReply(200, String(note.text), [...location, ...stateHeaders(String(note.tag))]);
   }
 
@@ -107,8 +116,9 @@ function versionRoutes(core: Core, records: Records, slow: SlowQueue): Route[] {
     const found = await readKept(database, VERSIONS, note_id, input.body.version);
     // An empty patch is refused if the note is missing or if-match does not hold.
     const { title, body } = found ? JSON.parse(found.text) : {};
-    const reply = await records.patch({ ...input, body: found ? { title, body } : {} });
-    if (found) return reply;
+    const changed = { ...input, body: found ? { title, body } : {} };
+    const reply = await records.patch(changed, `/notes/${note_id}/restore`);
+    if (found || reply.headers?.includes('idempotent-replayed')) return reply;
     const [row] = await database.read({ sql: LATEST, parameter: JSON.stringify([note_id]) });
     const detail = `must be a version of the note, ${row?.texts}`;
     throw validationFailed([violationAt('/version', 'exists', detail)]);

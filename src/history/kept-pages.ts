@@ -13,9 +13,12 @@ import {
   readReserving,
   type Source,
 } from '../storage/database.ts';
-import type { KeptList } from './kept.ts';
+import { type KeptList, wordForms } from './kept.ts';
 
-export type KeptInput = Input<ListQuery & { readonly note_id?: number }, unknown>;
+export type KeptInput = Input<
+  ListQuery & { readonly note_id?: number; readonly title?: string },
+  unknown
+>;
 
 /** Runs reads whose time grows with the data one by one. */
 export interface SlowQueue {
@@ -42,8 +45,9 @@ export async function listKept(
   const { note_id = 0, limit, offset, after, before } = parameters;
   const sent = new URLSearchParams(call.query);
   checkListQuery(PARTS, parameters, sent);
-  const isSlow = offset >= DEEP_OFFSET;
-  const parameter = JSON.stringify([note_id, limit, offset, after ?? before]);
+  const isSlow = kept.isSlow || offset >= DEEP_OFFSET;
+  const key = after ?? before;
+  const parameter = JSON.stringify([note_id, limit, offset, key, wordForms(parameters.title)]);
   const read = (isLarge: boolean) => {
     call.ensureSendable();
     const statement = { sql: pageSql(kept, parameters, isLarge), parameter, isSlow };

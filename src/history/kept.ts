@@ -1,12 +1,19 @@
 // What is kept of notes, as answers show it: notes in the trash, and the versions of a note.
-import { BLOCK_BITS } from '../list-extension.ts';
+import { BLOCK_BITS, type ListExtension } from '../list-extension.ts';
 import { membersSql, ownMembers } from '../records/text.ts';
 import type { Stored } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
 import type { Source } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
 import { timeSql } from '../time.ts';
-import { deletedNotes, FIRST_POSITION, SHOWN, thinning } from './schema.ts';
+import {
+  deletedNotes,
+  FIRST_POSITION,
+  isVersionKept,
+  MAX_VERSIONS,
+  SHOWN,
+  thinning,
+} from './schema.ts';
 
 /** The table with the number of days for which texts are kept. */
 export const SETTINGS = 'notes_server_history';
@@ -21,6 +28,8 @@ export const TRASH = {
   order: 'position',
   /** What a page follows or precedes. */
   key: 'position',
+  /** Whether the time of a page grows with the rows. */
+  isSlow: false,
   total: `
     SELECT coalesce(sum(count), 0) FROM ${deletedNotes.blocks}
     WHERE block >= ${FIRST_POSITION} >> ${BLOCK_BITS}`,
@@ -32,10 +41,32 @@ export const TRASH = {
     ...ownMembers({ ...notes, table: 'deleted_notes' }).map(({ name, sql }) => ({ name, sql })),
     { name: 'deleted_at', sql: timeSql('deleted_at') },
     { name: 'erased_at', sql: timeSql(`(deleted_at + (SELECT days FROM ${SETTINGS}) * 86400000)`) },
+    { name: 'name', sql: 'name' },
   ],
 };
 
 export type KeptList = typeof TRASH;
+
+/** Returns the notes in the trash that a list has; `?1 ->> 4` are the forms of words to find. */
+export function trashWith(title: string | undefined): KeptList {
+  if (title === undefined) return TRASH;
+  const hasAll = `NOT EXISTS (
+    SELECT 1 FROM json_each(?1 -> 4) AS word WHERE NOT EXISTS (
+      SELECT 1 FROM json_each(word.value) AS form
+      WHERE instr(lower(title), lower(form.value)) > 0))`;
+  const isListed = `${TRASH.isListed} AND ${hasAll}`;
+  const total = `SELECT count(*) FROM ${TRASH.table} WHERE ${isListed}`;
+  return { ...TRASH, isListed, total, isSlow: true };
+}
+
+/** Returns how each word of a text may be written: lower() of SQLite knows only ASCII. */
+export function wordForms(text = ''): readonly (readonly string[])[] {
+  const words = text.split(/\s+/).filter(Boolean);
+  return words.map((word) => {
+    const [first = '', ...rest] = word.toLowerCase();
+    return [word, word.toLowerCase(), word.toUpperCase(), first.toUpperCase() + rest.join('')];
+  });
+}
 
 /** The versions of a note, unless it is in the trash. */
 export const VERSIONS: KeptList = {
@@ -46,6 +77,7 @@ export const VERSIONS: KeptList = {
   isListed: 'id IN listed',
   order: 'id',
   key: 'version',
+  isSlow: false,
   total: 'SELECT count(*) FROM listed',
   isWanted: 'version = ?1 ->> 1',
   number: 'version',
@@ -53,6 +85,14 @@ export const VERSIONS: KeptList = {
     ...['version', 'title', 'body'].map((name) => ({ name, sql: name })),
     ...['updated_at', 'replaced_at'].map((name) => ({ name, sql: timeSql(name) })),
   ],
+};
+
+/** The number of versions of a note, as a member of lists. */
+export const versionsInLists: ListExtension = (resource) => {
+  if (resource !== notes) return {};
+  const kept = isVersionKept('note_versions');
+  const all = `SELECT count(*) FROM note_versions WHERE note_id = notes.id AND ${kept}`;
+  return { included: { versions_count: `min((${all}), ${MAX_VERSIONS})` } };
 };
 
 /** What a note has of versions, in words. */

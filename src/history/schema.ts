@@ -7,7 +7,7 @@ import { text } from '../resources/resource.ts';
 export const MAX_VERSIONS = 100;
 
 /** Of how many versions beyond, at most, it is decided at once which ones go. */
-const MAX_SURPLUS = 128;
+const MAX_SURPLUS = 64;
 
 /**
  * Returns the query of `result` for the versions of a note: `kept (place, id)`, the oldest first,
@@ -53,7 +53,7 @@ export const isCrowded = (note: string) => `
           LIMIT 1 OFFSET ${MAX_VERSIONS})`;
 
 /** Returns the SQL condition that a version is not erased. */
-const isVersionKept = (version: string) => `NOT EXISTS (
+export const isVersionKept = (version: string) => `NOT EXISTS (
   SELECT 1 FROM erased_versions
   WHERE erased_versions.note_id = ${version}.note_id AND last_id >= ${version}.id)`;
 
@@ -128,12 +128,12 @@ CREATE TABLE erased_versions (
 CREATE TRIGGER note_text_kept AFTER UPDATE OF title, body ON notes
     WHEN (new.title <> old.title OR new.body <> old.body)
     AND (SELECT days FROM notes_server_history) > 0
-    AND (SELECT new.updated_at >= replaced_at AND new.updated_at < replaced_at + 1000
-           AND EXISTS (
-             SELECT 1 FROM note_versions AS each WHERE note_id = new.id
-               AND id > (SELECT ifnull(max(last_id), 0) FROM erased_versions WHERE note_id = new.id)
-             LIMIT 1 OFFSET iif(new.updated_at > new.created_at, 99, 149))
-         FROM note_versions WHERE note_id = new.id ORDER BY id DESC LIMIT 1) IS NOT TRUE BEGIN
+    AND (new.updated_at >= old.updated_at + 1000 OR (
+      SELECT new.updated_at >= replaced_at AND new.updated_at < replaced_at + 1000 AND EXISTS (
+        SELECT 1 FROM note_versions AS each WHERE note_id = new.id
+          AND id > (SELECT ifnull(max(last_id), 0) FROM erased_versions WHERE note_id = new.id)
+        LIMIT 1 OFFSET iif(new.updated_at > new.created_at, 99, 149))
+      FROM note_versions WHERE note_id = new.id ORDER BY id DESC LIMIT 1) IS NOT TRUE) BEGIN
   -- Keeps the text that a change replaces. Only of a note that has 100, one a second is enough. The
   -- time of a note that was created in the future does not tell when it is changed: it gets some
   -- more until the service erases them.

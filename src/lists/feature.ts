@@ -1,10 +1,15 @@
 // The lists of all resources, and single records with other members than their own.
+import { countCharacters, sliceCharacters } from '../characters.ts';
+import { validationFailed } from '../contract/endpoint.ts';
 import type { Core, Feature, Selects } from '../feature.ts';
 import { unavailable } from '../http/problem.ts';
 import type { RecordFeature } from '../records/feature.ts';
 import type { ReadChosen } from '../records/route.ts';
+import type { Choice } from '../records/text.ts';
+import type { Stored } from '../records/writes.ts';
 import { RESOURCES } from '../resources/resources.ts';
 import { ReadTooSlow } from '../storage/database.ts';
+import { PAGES } from '../storage/writer.ts';
 import { Pages } from './pages.ts';
 import { filterValues, membersIn, partsOf } from './parts.ts';
 import { listRoutes } from './route.ts';
@@ -42,10 +47,17 @@ export function lists(
         ),
     };
   };
-  const readChosen: ReadChosen = async (resource, key, choice) => {
+  const readChosen: ReadChosen = (resource, key, choice) => {
+    const name = JSON.stringify([resource.table, key, choice]);
+    const known = memory.find<Stored>(PAGES, name);
+    if (known) return known;
     const pages = all.find(({ parts }) => parts.resource === resource);
-    const page = await pages?.read({ limit: 1, ...key, ...choice });
-    return page?.items ? { text: String(page.items), tag: page.tag } : undefined;
+    return pages?.read({ limit: 1, ...key, ...choice }).then((page) => {
+      if (!page?.items) return undefined;
+      const record = { text: cutBody(String(page.items), choice), tag: page.tag };
+      memory.keep(page.revision, PAGES, [[name, record]]);
+      return record;
+    });
   };
   return {
     readChosen,
@@ -53,4 +65,20 @@ export function lists(
     routes: (bases) => all.flatMap((pages) => listRoutes({ pages, memory, bases })),
     toProblem: (error) => (error instanceof ReadTooSlow ? TOO_SLOW : undefined),
   };
+}
+
+/** Returns the JSON text of a record with the part of its body that is wanted. Throws 422. */
+function cutBody(text: string, { include, body_offset, body_limit }: Choice): string {
+  const isMeasured = include.includes('characters');
+  if (!isMeasured && (body_offset ?? body_limit) === undefined) return text;
+  const { body, ...record } = JSON.parse(text);
+  if (body === undefined) return text;
+  const characters = countCharacters(body);
+  const start = body_offset ?? 0;
+  if (start > characters) {
+    const detail = `must be at most ${characters}, the number of characters of the body`;
+    throw validationFailed([{ field: 'body_offset', in: 'query', code: 'maximum', detail }]);
+  }
+  const part = sliceCharacters(body, start, body_limit ?? body.length);
+  return JSON.stringify({ ...record, ...(isMeasured && { characters }), body: part });
 }

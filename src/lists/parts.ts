@@ -2,6 +2,7 @@
 import type { Filter, ListExtension, Order, Parameters } from '../list-extension.ts';
 import { type Choice, type Member, ownMembers } from '../records/text.ts';
 import type { Resource } from '../resources/resource.ts';
+import { RESOURCES } from '../resources/resources.ts';
 import { tagSql } from '../storage/numbers.ts';
 import { parseTime, timeSql } from '../time.ts';
 
@@ -23,7 +24,8 @@ export function partsOf(resource: Resource, extensions: readonly ListExtension[]
   const added = extensions.map((extend) => extend(resource));
   const all = <Part>(parts: readonly (Readonly<Record<string, Part>> | undefined)[]) =>
     Object.fromEntries(parts.flatMap((each = {}) => Object.entries(each)));
-  const included = all([...added, resource].map((each) => each.included));
+  const counts = { included: countsOfOwned(resource) };
+  const included = all([...added, counts, resource].map((each) => each.included));
   return {
     resource,
     filters: all([...added.map(({ filters }) => filters), ownFilters(resource)]),
@@ -70,6 +72,16 @@ function sortedBy({ orders = {} }: Resource): Readonly<Record<string, Order>> {
   const scored = Object.entries(orders);
   const both = scored.map(([name, score]) => bothWays(name, { score, readsRecord: true }));
   return Object.assign({}, ...both);
+}
+
+/** Returns the SQL of how many records of other resources a record owns. */
+function countsOfOwned({ table }: Resource): Readonly<Record<string, string>> {
+  const counts: Record<string, string> = {};
+  for (const { owner, blocks, table: owned } of RESOURCES)
+    if (owner?.resource.table === table)
+      counts[`${owned}_count`] = `
+      (SELECT coalesce(sum(count), 0) FROM ${blocks} WHERE ${owner.column} = ${table}.id)`;
+  return counts;
 }
 
 /** Returns the members that each value of `include` adds. */

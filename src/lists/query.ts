@@ -2,7 +2,7 @@
 import { validationFailed } from '../contract/endpoint.ts';
 import type { Violation } from '../http/problem.ts';
 import type { Page } from './pages.ts';
-import { computedIn, type ListParts, orderOf } from './parts.ts';
+import { type ListParts, orderOf } from './parts.ts';
 import type { PageKey, PageRequest } from './request.ts';
 
 export interface ListQuery
@@ -51,9 +51,6 @@ export function checkListQuery(parts: QueriedParts, query: ListQuery, sent: URLS
     refuse(position, 'oneOf', `must not be combined with the order ${order}${why}`);
   }
   violations.push(...parts.checks.flatMap((check) => check(query) ?? []));
-  const { name, needs = '' } = computedIn(parts, query.include) ?? {};
-  if (name && query[needs] === undefined)
-    refuse('include', 'dependentRequired', `must not contain ${name} without ${needs}`);
   if (violations.length > 0) throw validationFailed(violations);
 }
 

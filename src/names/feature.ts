@@ -82,7 +82,9 @@ async function performAt(
   const path = `/named/${name}${suffix}`;
   for (let isFirst = true; ; isFirst = false) {
     const found = await find(name, isFirst);
-    let id = found;
+    // A key may be that of a request to the note that had the name.
+    const mayRepeat = !newNote && input.headers['idempotency-key'] !== undefined;
+    let id = found ?? (mayRepeat ? 0 : undefined);
     try {
       if (id === undefined) {
         if (!newNote) throw noNote(name);

@@ -8,7 +8,7 @@ import type { Members } from '../resources/resource.ts';
 import type { Row } from '../storage/database.ts';
 import { namedRows } from '../storage/parameter.ts';
 import type { Columns } from '../storage/step.ts';
-import { type Claim, sizeOf, type Values, type WriteKind } from '../storage/writer.ts';
+import { type Claim, type RowSet, sizeOf, type Values, type WriteKind } from '../storage/writer.ts';
 import type { Change, Stored } from './writes.ts';
 
 /** A request for records, whose body may be one or several. */
@@ -54,12 +54,14 @@ export interface WritePart {
   readonly askedBy?: readonly string[];
   /**
    * Returns what a request asks of this part, and perhaps of others. Throws a Problem for what is
-   * wrong; `newAt` is the path of the collection of new records.
+   * wrong; `newAt` is the path of the collection of new records, `keyPath` that of a change at
+   * another path than that of the record.
    */
   readonly read?: (
     input: RecordInput,
     bodies: readonly Members[],
     newAt?: string,
+    keyPath?: string,
   ) => AskedParts | undefined;
   /** The columns that it adds to the lists of requests and of records. */
   readonly ofRequest?: readonly string[];
@@ -83,6 +85,10 @@ export interface WritePart {
   readonly change?: (
     parts: readonly WritePart[],
   ) => WriteKind<JointChange, (Stored & Verdict) | undefined>;
+  /** Returns the kind of writes that ask for this part, given that of others. */
+  readonly around?: <Content extends Asking, Outcome>(
+    kind: WriteKind<Content, Outcome>,
+  ) => WriteKind<Content, Outcome | Verdict>;
   /** What it adds to these. Parts that have the same go together. */
   readonly inChanges?: PartOfChanges;
 }
@@ -100,18 +106,28 @@ export interface PartOfChanges {
   readonly area?: string;
 }
 
-/** A change of a record with what it asks of parts. */
-export interface JointChange extends Change {
+/** A write with what it asks of parts. */
+export interface Asking extends RowSet {
   readonly asked: AskedParts;
 }
 
+/** A change of a record with what it asks of parts. */
+export type JointChange = Asking & Change;
+
 /** Returns what a request asks of parts; see {@link WritePart.read}. */
-export function readAsked(parts: readonly WritePart[], input: RecordInput, newAt?: string) {
+export function readAsked(
+  parts: readonly WritePart[],
+  input: RecordInput,
+  newAt?: string,
+  keyPath?: string,
+) {
   const { body, call } = input;
   const bodies = (call.format === 'lines' ? body : [body]) as readonly Members[];
   let all = NOTHING;
   for (const part of parts) {
-    const asked = isAsked(part, input, bodies) ? part.read?.(input, bodies, newAt) : undefined;
+    const asked = isAsked(part, input, bodies)
+      ? part.read?.(input, bodies, newAt, keyPath)
+      : undefined;
     if (asked) all = { ...all, ...asked };
   }
   return all;

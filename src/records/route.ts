@@ -25,7 +25,7 @@ export type ReadChosen = (
   resource: Resource,
   key: { readonly id: number; readonly owner: number | undefined },
   choice: Choice,
-) => Promise<Stored | undefined>;
+) => Stored | undefined | Promise<Stored | undefined>;
 
 /** The texts that stand for the records of a resource. */
 export interface Texts {
@@ -100,12 +100,13 @@ export class Records {
 
   /** Returns the record at once if it is in memory: a promise would cost more time. */
   readonly read = (input: ReadInput): Reply | Promise<Reply> => {
-    const { fields = [], include = [] } = input.parameters;
+    const { fields = [], include = [], body_offset, body_limit } = input.parameters;
     const { readChosen, resource, table, answerRead = answerInJson } = this.served;
     const key = this.#keyOf(input);
-    const isChosen = readChosen && (fields.length > 0 || include.length > 0);
+    const isPart = (body_offset ?? body_limit) !== undefined;
+    const isChosen = readChosen && (fields.length > 0 || include.length > 0 || isPart);
     const record = isChosen
-      ? readChosen(resource, key, { fields, include })
+      ? readChosen(resource, key, { fields, include, body_offset, body_limit })
       : table.read(key.id, key.owner);
     // Only JSON has members to choose.
     const answerFound = isChosen ? answerInJson : answerRead;
@@ -117,29 +118,37 @@ export class Records {
   readonly replace = (input: ChangeInput): Promise<Reply> =>
     this.#change(input, valuesOf(this.served.resource, input.body));
 
-  readonly patch = (input: ChangeInput): Promise<Reply> =>
-    this.#change(input, patchOf(this.served.resource, input.body));
+  readonly patch = (input: ChangeInput, keyPath?: string): Promise<Reply> =>
+    this.#change(input, patchOf(this.served.resource, input.body), keyPath);
 
-  async #change(input: ChangeInput, values: Values): Promise<Reply> {
-    const { table } = this.served;
+  async #change(input: ChangeInput, values: Values, keyPath?: string): Promise<Reply> {
+    const { resource, table } = this.served;
     const key = this.#keyOf(input);
     const condition = writeCondition(input.headers);
-    const asked = readAsked(table.parts, input);
+    const asked = readAsked(table.parts, input, undefined, keyPath);
     // An empty patch changes nothing, not even the tag.
     const isEmpty = asked === NOTHING && values.every((value) => value === null);
-    const record: (Stored & Verdict) | undefined = isEmpty
+    const outcome: (Partial<Stored> & Verdict) | undefined = isEmpty
       ? await table.read(key.id, key.owner)
       : await table.change(key, values, condition, asked, input.call);
-    if (!record || (isEmpty && !satisfies(condition, record.tag)))
+    const { refusal, earlier, headers, createdIds = idsOf(resource, earlier) } = outcome ?? {};
+    if (refusal) throw refusal;
+    const { text, tag } = (earlier ? await table.read(earlier.id, key.owner) : outcome) ?? {};
+    if (text === undefined || tag === undefined || (isEmpty && !satisfies(condition, tag)))
       return this.#refuse(input, condition);
-    if (record.refusal) throw record.refusal;
-    return recordReply(record, record.createdIds);
+    return recordReply({ text, tag }, createdIds, headers);
   }
 
-  readonly remove = async (input: RecordInput): Promise<Reply> => {
+  readonly remove = async (input: RecordInput, keyPath?: string): Promise<Reply> => {
+    const { resource, table } = this.served;
     const condition = writeCondition(input.headers);
-    const isRemoved = await this.served.table.remove(this.#keyOf(input), condition);
-    return isRemoved ? { status: 204 } : this.#refuse(input, condition);
+    const asked = readAsked(table.parts, { ...input, body: {} }, undefined, keyPath);
+    const removed = await table.remove(this.#keyOf(input), condition, asked);
+    if (!removed) return this.#refuse(input, condition);
+    if (removed === true) return { status: 204 };
+    if (removed.refusal) throw removed.refusal;
+    const createdIds = idsOf(resource, removed.earlier) ?? {};
+    return { status: 204, headers: removed.headers ?? [], createdIds };
   };
 
   /** Rejects with the reason why there is no record, or none that satisfies the condition. */
@@ -169,6 +178,15 @@ export function answerInJson({ headers }: Input<unknown, unknown>, record: Store
   return checkRead(headers, record.tag) ?? recordReply(record);
 }
 
-function recordReply({ text, tag }: Stored, createdIds?: WrittenIds): Reply {
-  return jsonReply(200, text, stateHeaders(tag), createdIds);
+/** Returns the id of the record that an earlier request with the same key has written. */
+function idsOf({ idParameter }: Resource, earlier: Verdict['earlier']): WrittenIds | undefined {
+  return earlier && { [idParameter]: earlier.id };
+}
+
+function recordReply(
+  { text, tag }: Stored,
+  createdIds?: WrittenIds,
+  headers: readonly string[] = [],
+): Reply {
+  return jsonReply(200, text, [...stateHeaders(tag), ...headers], createdIds);
 }

@@ -4,10 +4,18 @@ import type { Resource } from '../resources/resource.ts';
 import { Batcher } from '../storage/batcher.ts';
 import { type Database, MAX_PAGE_BYTES } from '../storage/database.ts';
 import { tagSql } from '../storage/numbers.ts';
-import type { Memory, Values, Write } from '../storage/writer.ts';
+import type { Memory, Values, Write, WriteKind } from '../storage/writer.ts';
 import type { Condition } from './condition.ts';
 import { type Created, creationOf } from './creation.ts';
-import { type AskedParts, demandsOf, NOTHING, type Verdict, type WritePart } from './parts.ts';
+import {
+  type AskedParts,
+  type Asking,
+  demandsOf,
+  type JointChange,
+  NOTHING,
+  type Verdict,
+  type WritePart,
+} from './parts.ts';
 import { ifReachable, recordSql } from './text.ts';
 import { type Change, recordKinds, type Stored } from './writes.ts';
 
@@ -97,22 +105,40 @@ export class Table {
     condition: Condition = null,
     asked: AskedParts = NOTHING,
     recipient?: Parameters<Write>[2],
-  ): Promise<(Stored & Verdict) | undefined> {
+  ): Promise<(Partial<Stored> & Verdict) | undefined> {
     const demands = demandsOf(asked);
     const claims = [[id] as const, ...demands.claims];
     const own = { rows: [values], id, owner, at, condition, asked };
-    const change = { ...own, claims, moreSize: demands.moreSize };
+    const change: JointChange = { ...own, claims, moreSize: demands.moreSize };
     const { patch, replacement } = this.#kinds;
     const plain = values.includes(null) ? patch : replacement;
     const joint = asked === NOTHING ? undefined : this.#joint;
-    return this.#write(joint ?? plain, change, recipient);
+    return this.perform(joint ?? plain, change, recipient);
+  }
+
+  /** Carries out a write, unless what it asks of parts makes another one of it. */
+  perform<Content extends Asking, Outcome>(
+    kind: WriteKind<Content, Outcome>,
+    write: Content,
+    recipient?: Parameters<Write>[2],
+  ): Promise<Outcome | Verdict> {
+    const { asked } = write;
+    const isAround = ({ name, around }: WritePart) => around && name in asked;
+    const around = asked === NOTHING ? undefined : this.parts.find(isAround)?.around;
+    return around
+      ? this.#write(around(kind), write, recipient)
+      : this.#write(kind, write, recipient);
   }
 
   /** Deletes a record and all it owns; false if none satisfies the condition. */
-  remove({ id, owner = 0, at }: Target, condition: Condition = null): Promise<boolean> {
-    const own = { rows: [], id, owner, at, condition, asked: NOTHING };
-    const change = { ...own, claims: [[id] as const] };
-    return this.#write(this.#kinds.removal, change);
+  remove(
+    { id, owner = 0, at }: Target,
+    condition: Condition = null,
+    asked: AskedParts = NOTHING,
+  ): Promise<boolean | Verdict> {
+    const own = { rows: [], id, owner, at, condition, asked };
+    const claims = [[id] as const, ...demandsOf(asked).claims];
+    return this.perform(this.#kinds.removal, { ...own, claims });
   }
 }
 

@@ -48,6 +48,9 @@ export interface Member {
 export interface Choice {
   readonly fields: readonly string[];
   readonly include: readonly string[];
+  /** Which characters of the body; all, if both are undefined. */
+  readonly body_offset?: number | undefined;
+  readonly body_limit?: number | undefined;
 }
 
 /** Returns the members that each record has, in order: all, or those of `fields` if it has any. */

@@ -9,6 +9,7 @@ export const notes: Resource = {
   blocks: 'note_blocks',
   numberBlocks: 'note_number_blocks',
   fields: { title: text, body: text },
+  orders: { created: 'notes.created_at' },
   search: { table: 'note_words', position: 'note_words_position', weights: { title: 5, body: 1 } },
   names: 'note_names',
 };

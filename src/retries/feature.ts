@@ -1,15 +1,17 @@
 // The keys of requests that must not be carried out twice, however often they are sent: a
 // repetition creates nothing and gets the first answer.
-import { createHash, hash } from 'node:crypto';
+import { createHash, hash, randomBytes } from 'node:crypto';
 import type { Core, EarlyFeature } from '../feature.ts';
+import { fillTemplate } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
 import type { RecordFeature } from '../records/feature.ts';
-import type { Asked, RecordInput, Verdict, WritePart } from '../records/parts.ts';
+import type { Asked, Asking, RecordInput, Verdict, WritePart } from '../records/parts.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Statement } from '../storage/database.ts';
-import { tagSql } from '../storage/numbers.ts';
-import { NOW, parameterOf } from '../storage/parameter.ts';
-import type { Commit, CommitObserver } from '../storage/writer.ts';
+import { LAST_NUMBER, tagSql } from '../storage/numbers.ts';
+import { NOW, namedRows, parameterOf, rowsIf } from '../storage/parameter.ts';
+import type { Step } from '../storage/step.ts';
+import type { Commit, CommitObserver, Steps, WriteKind } from '../storage/writer.ts';
 
 /** The table of the keys of requests that must not be carried out twice, and of their answers. */
 export const ANSWERS = 'notes_server_answers';
@@ -39,14 +41,16 @@ export function retries(): EarlyFeature & RecordFeature {
 }
 
 /** Returns the part of keys in the creation of records. */
-export function requestKeys({ table }: Resource): WritePart[] {
+export function requestKeys({ table, path, idParameter }: Resource): WritePart[] {
   const key: WritePart = {
     name: 'key',
     askedBy: ['idempotency-key'],
-    read(input, _, newAt) {
-      const once = readKey(input, newAt);
-      return once && { key: askedBy(once) };
+    read(input, _, newAt, keyPath) {
+      const at = () => fillTemplate(`${path}/{${idParameter}}`, input.parameters);
+      const once = readKey(input, newAt ?? keyPath ?? at());
+      return once && { key: newAt === undefined ? askedOnce(once) : askedBy(once) };
     },
+    around: carriedOutOnce,
     ofRequest: ['_key', '_fingerprint'],
     admits: `NOT EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = _key)`,
     report: {
@@ -104,6 +108,92 @@ export function settleKey(fingerprint: string, known: unknown): Verdict {
     return { isFinal, refusal: new Problem('idempotency-key-reused', REUSED) };
   // The first answer may have got lost, so a repetition gets the same: 201, too.
   return { isFinal, headers: REPLAYED };
+}
+
+/** Its claim tells a write from another one with the same key. */
+const named = namedRows('once', ['_key', '_fingerprint', '_id', '_claim']);
+
+/** What the table has as the tag of a write: the state before, and the claim. */
+const MARK = `${tagSql(LAST_NUMBER)} || ' ' || _claim`;
+const IS_FIRST = `(
+  SELECT tag LIKE '% ' || (?1 ->> '$.once[0][3]') FROM ${ANSWERS}
+  WHERE key = ?1 ->> '$.once[0][0]')`;
+
+const BEFORE: Steps = {
+  forget: { write: FORGET_KEYS },
+  claim: {
+    named,
+    write: `
+      INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
+      SELECT _key, _fingerprint, _id, ${MARK}, ${NOW} FROM once
+      WHERE NOT EXISTS (SELECT 1 FROM ${ANSWERS} WHERE key = _key)`,
+  },
+  known: {
+    ...{ named, returns: { id: 'id', fingerprint: 'fingerprint' } },
+    from: `FROM once CROSS JOIN ${ANSWERS} ON key = _key WHERE NOT ${IS_FIRST}`,
+  },
+};
+
+/** What has changed nothing has not been carried out. */
+const AFTER: Steps = {
+  release: {
+    named,
+    write: `
+      DELETE FROM ${ANSWERS} WHERE (key, tag) IN (SELECT _key, ${MARK} FROM once)`,
+  },
+};
+
+/** Returns what a write asks that {@link carriedOutOnce} makes of its kind. */
+function askedOnce({ key, fingerprint }: Once): Asked {
+  // No two share their steps.
+  return { claims: [[0]], ofRequest: [key, fingerprint, randomBytes(8).toString('hex')] };
+}
+
+const kinds = new WeakMap<object, object>();
+const guarded = new WeakMap<Step, Step>();
+
+/** Returns a kind of writes whose steps find no rows if the key is known. */
+function carriedOutOnce<Content extends Asking, Outcome>(
+  kind: WriteKind<Content, Outcome>,
+): WriteKind<Content, Outcome | Verdict> {
+  const known = kinds.get(kind) ?? keyed(kind);
+  kinds.set(kind, known);
+  return known as WriteKind<Content, Outcome | Verdict>;
+}
+
+function keyed<Content extends Asking, Outcome>(
+  kind: WriteKind<Content, Outcome>,
+): WriteKind<Content, Outcome | Verdict> {
+  return {
+    ...kind,
+    steps(writes) {
+      const own = Object.entries(kind.steps(writes)).map(([name, step]) => [name, guard(step)]);
+      return { ...BEFORE, ...Object.fromEntries(own), ...AFTER };
+    },
+    lists(writes) {
+      const own = kind.lists?.(writes) ?? { sent: writes.flatMap(({ rows }) => rows) };
+      const [key, fingerprint, claim] = writes[0]?.asked.key?.ofRequest ?? [];
+      return { ...own, once: [[key, fingerprint, writes[0]?.id ?? 0, claim]] };
+    },
+    outcomes(writes, rows) {
+      const [first] = rows.known ?? [];
+      if (!first) return kind.outcomes(writes, rows);
+      const verdict = settleKey(String(writes[0]?.asked.key?.ofRequest?.[1]), first.fingerprint);
+      return [{ ...verdict, earlier: { id: Number(first.id), tag: '' } }];
+    },
+    changes: (write, outcome) => (isReplay(outcome) ? [] : kind.changes(write, outcome as Outcome)),
+  };
+}
+
+function guard(step: Step): Step {
+  const known = guarded.get(step) ?? { ...step, named: rowsIf(step.named ?? '', IS_FIRST) };
+  guarded.set(step, known);
+  return known;
+}
+
+/** Whether a write with the same key was carried out before; if not, this is its outcome. */
+function isReplay(outcome: unknown): outcome is Verdict {
+  return Object(outcome).isFinal === true;
 }
 
 /** Returns what finds the id in the answer to the first request with the same key. Throws 422. */

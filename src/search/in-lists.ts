@@ -9,6 +9,9 @@ import { parseQuery, type Query } from './query.ts';
 import type { SearchIndex } from './search-index.ts';
 import { makeSnippets } from './snippets.ts';
 
+/** Its snippets are the beginnings of texts. */
+const NO_WORDS = { needles: [] };
+
 /** Returns what lists have of the search; they wait until these indexes have caught up. */
 export function searchInLists(indexes: ReadonlyMap<Resource, SearchIndex>): ListExtension {
   return (resource) => {
@@ -32,9 +35,8 @@ export function searchInLists(indexes: ReadonlyMap<Resource, SearchIndex>): List
     const computed: Computed = {
       name: 'snippet',
       fields,
-      needs: 'q',
       compute: (records, { q, match }, check) =>
-        makeSnippets(records, fields, queryOf(q, match), check),
+        makeSnippets(records, fields, q === undefined ? NO_WORDS : queryOf(q, match), check),
     };
     return {
       filters: { match },

@@ -35,7 +35,7 @@ const turns = new Turns();
 export async function makeSnippets(
   records: readonly (string | Buffer)[],
   [title = '', body = '']: readonly string[],
-  query: Query,
+  query: Pick<Query, 'needles'>,
   check: () => void,
 ): Promise<readonly string[]> {
   const snippets: string[] = [];
@@ -60,10 +60,10 @@ export async function makeSnippets(
 export function snippetOf(
   title: string,
   body: string,
-  { needles }: Query,
+  { needles }: Pick<Query, 'needles'>,
   maxCharacters: number,
 ): Snippet {
-  for (const text of [body, title]) {
+  for (const text of needles.length > 0 ? [body, title] : []) {
     const matches: Span[] = [];
     let span: Span | undefined;
     for (const match of matchesIn(new FoldedText(text, maxCharacters), needles)) {

@@ -20,6 +20,11 @@ export function namedRows(name: string, columns: readonly string[]): string {
     SELECT key, ${values.join(', ')} FROM json_each(?1, '$.${name}'))`;
 }
 
+/** Returns named queries whose lists have their rows only if `condition`, as SQL, holds. */
+export function rowsIf(named: string, condition: string): string {
+  return named.replaceAll(/json_each\(\?1, '\$\.\w+'\)/g, `$& WHERE ${condition}`);
+}
+
 /** Returns the parameter of a write at a time, in ms since 1970, with these lists. */
 export function parameterOf(now: number, lists: Lists): string {
   return JSON.stringify({ now, ...lists });

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { requestOf } from '../../src/assistants/arguments.ts';
 import { tools } from '../../src/assistants/generated.js';
 import { textOf } from '../../src/assistants/results.ts';
+import { countCharacters, sliceCharacters } from '../../src/characters.ts';
 import { collectGarbage } from '../support/heap.ts';
 
 const CHARACTERS = 100_000;
@@ -15,8 +16,10 @@ function requestFor(name: string, args: object) {
   return requestOf(tool, { id: 1, ...args });
 }
 
-function replyWith(body: string) {
-  const text = JSON.stringify({ id: 1, title: 'a', body, tags: [] });
+/** Returns what a GET of a part of the body answers. */
+function replyWith(whole: string, offset = 0, limit = SHOWN) {
+  const note = { id: 1, title: 'a', tags: [], characters: countCharacters(whole) };
+  const text = JSON.stringify({ ...note, body: sliceCharacters(whole, offset, limit) });
   return { status: 200, headers: ['etag', '"1-2"'], body: text };
 }
 
@@ -35,26 +38,30 @@ for (const unit of ['x', 'é', '東', '😀', 'a😀é']) {
       const end = offset + limit;
       const isLast = end >= characters.length;
       const expected = {
-        ...{ id: 1, title: 'a', tags: [], etag: '1-2', characters: characters.length },
+        ...{ id: 1, title: 'a', tags: [], characters: characters.length, etag: '1-2' },
         body: characters.slice(offset, end).join(''),
         ...(!isLast && { remaining: characters.length - end, next_offset: end }),
       };
-      const text = textOf(replyWith(body), requestFor('get_note', { offset, limit }));
+      const text = textOf(
+        replyWith(body, offset, limit),
+        requestFor('get_note', { offset, limit }),
+      );
       assert.ok(text === JSON.stringify(expected), `${offset} ${limit}`);
     }
   });
 
   test(`results: a note of ${unit} is not copied character by character`, () => {
-    const reply = replyWith(body);
-    for (const [name, args] of [
-      ['get_note', {}],
-      ['append_to_note', { text: 'a' }],
+    const reply = replyWith(body, 0, CHARACTERS);
+    const request = requestFor('append_to_note', { text: 'a' });
+    for (const [name, measure] of [
+      ['append_to_note', () => textOf(reply, request)],
+      ['a count', () => countCharacters(body)],
+      ['a part', () => sliceCharacters(body, 1, CHARACTERS - 2)],
     ] as const) {
-      const request = requestFor(name, args);
-      textOf(reply, request);
+      measure();
       collectGarbage();
       const before = process.memoryUsage().heapUsed;
-      textOf(reply, request);
+      measure();
       const bytes = process.memoryUsage().heapUsed - before;
       // An array of the characters alone takes eight bytes for each.
       assert.ok(bytes < 8 * CHARACTERS, `${name}: ${bytes} bytes`);

@@ -23,6 +23,8 @@ const AVOIDED: Readonly<Record<string, (place: Json) => boolean>> = {
   'a value of an answer that is always the same number': (place) =>
     place.type === 'integer' && 'const' in place,
   'a choice of schemas that exclude each other': ({ oneOf }) => oneOf !== undefined,
+  'a parameter that refers to the schema of another one': ({ in: place, schema }) =>
+    place !== undefined && /\/parameters\//.test(Object(schema).$ref),
   'an escape in a pattern that PHP does not know': ({ pattern }) =>
     typeof pattern === 'string' && /\\[upPN]/.test(pattern),
 };

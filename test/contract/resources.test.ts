@@ -50,7 +50,8 @@ for (const resource of RESOURCES) {
     });
 
   for (const [name, added] of [
-    [`${label}Include`, members],
+    // The characters of a body are counted after a single note is read.
+    [`${label}Include`, resource.label === 'Note' ? { ...members, characters: [] } : members],
     ...(computed
       ? [[`${label}ListInclude`, { ...members, [computed.name]: computed }] as const]
       : []),

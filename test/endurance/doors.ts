@@ -144,6 +144,7 @@ export const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [HISTORY, ' (SELECT name FROM note_names WHERE note_id = old.id),\n     '],
     [HISTORY, " name: 'name',"],
     [WRITES, /.*\bname: `[^`]*`,\n/],
+    ['src/resources/notes.ts', /.*names: .*\n/],
     [WRITES, "'note_names'", 'notes.table'],
   ],
   // An append can have a key, too.

@@ -73,7 +73,7 @@ for (const [what, [count, changes, kept, sql]] of Object.entries(RATES))
   test(`kept texts: of a note ${what}`, async (t) => {
     const database = await openDatabase(t);
     const insert = 'INSERT INTO notes (title, body, created_at, updated_at)';
-    await change(database, `${insert} VALUES ('t', 'a', 0, 0)`);
+    await change(database, `${insert} VALUES ('t', 'a', 0, ${START})`);
     await change(
       database,
       `${withNumbers(count)} INSERT INTO note_versions

@@ -33,7 +33,7 @@ const LAYERS = [
   ['feature'],
   ['contract', 'list-extension', 'pages', 'schema'],
   ['http', 'storage'],
-  ['bounded-wait', 'name', 'resources', 'suggestion', 'time', 'version'],
+  ['bounded-wait', 'characters', 'name', 'resources', 'suggestion', 'time', 'version'],
 ];
 
 /** The core, which everyone reads who changes the service. */

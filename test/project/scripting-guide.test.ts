@@ -122,6 +122,34 @@ test('scripting: the commands ask what is new', async (t) => {
   assert.match(printed, /^(?:Urgent: Rent\n)+$/);
 });
 
+test('scripting: the command undoes what a loop changed since a time', async (t) => {
+  if (spawnSync('jq', ['--version']).status !== 0) return skipLoudly(t, 'there is no jq here');
+  const { url, request } = await startService(t);
+  const bodyOf = async (id: number) => (await request('GET', `/notes/${id}`)).json.body;
+  const { now } = Date;
+  let aheadMs = 0;
+  t.mock.method(Date, 'now', () => now() + aheadMs);
+  for (let id = 1; id <= 3; id += 1) {
+    await request('POST', '/notes', { json: { title: `${id}`, body: 'first' } });
+    await request('PATCH', `/notes/${id}`, { json: { body: `good ${id}` } });
+  }
+  aheadMs = 10_000;
+  const since = `${new Date(now() + 5_000).toISOString().slice(0, 19)}Z`;
+  for (const id of [1, 3])
+    for (let count = 0; count < 20; count += 1)
+      await request('PATCH', `/notes/${id}`, { json: { body: `bad ${count}` } });
+  await request('DELETE', '/notes/3');
+  const section = addressed(sectionOf(TEXT, 'Ask what is new'), url);
+  const script = codeBlocks(section, 'sh').find((code) => code.includes('undo-since')) ?? '';
+  const file = join(temporaryFolder(t), 'undo-since');
+  writeFileSync(file, script.replace('limit=1000', 'limit=7'), { mode: 0o755 });
+  const { stdout } = await inShell('sh', `'${file}' ${since}`);
+  assert.deepEqual(
+    [stdout.match(/good \d/g), await bodyOf(1), await bodyOf(2)],
+    [['good 1'], 'good 1', 'good 2'],
+  );
+});
+
 test('scripting: the commands back up the notes with a key of ~/.netrc', async (t) => {
   const cwd = temporaryFolder(t);
   const keys = join(cwd, 'keys');
@@ -269,4 +297,16 @@ test('edit: a text that is not saved stays, with the reason', async (t) => {
     assert.match(readFileSync(file, 'utf8'), /x\n$|^0+1?$/);
     if (commands !== remove) assert.equal(await read(), 'Oat\n\nRye\n\nTea');
   }
+});
+
+test('scripting: shells that add a tag to a to-do at the same time make one', async (t) => {
+  const { request, url } = await startService(t);
+  const json = { title: 'Pay the rent', body: 'By Friday', name: 'rent', tags: ['todo'] };
+  assert.equal((await request('POST', '/notes', { json })).status, 201);
+  const [loop = ''] = codeBlocks(sectionOf(TEXT, 'Keep to-dos'), 'sh');
+  const { stdout, stderr } = await inShell('sh', addressed(loop, url));
+  assert.equal(stdout + stderr, '');
+  const { tags } = (await request('GET', '/named/rent?include=tags')).json;
+  assert.deepEqual(tags, ['todo', 'done', 'seen']);
+  assert.equal((await request('GET', '/tags')).json.total, 3);
 });

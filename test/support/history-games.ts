@@ -60,7 +60,7 @@ type Draw = typeof draws extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** How frequent each move is. */
 const MOVES = {
-  ...{ create: 2, createOnce: 4, putNamed: 6, read: 3, put: 2, patch: 3, append: 1 },
+  ...{ create: 2, createOnce: 4, putNamed: 6, read: 3, put: 2, patch: 3, append: 1, rename: 3 },
   ...{ tag: 6, untag: 1, createTag: 1, removeTag: 2 },
   ...{
     comment: 2,
@@ -294,9 +294,11 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
   ): Promise<void> {
     assert.deepEqual(json, expected({ id: note.id, title, body }));
     const state = await this.#stateOf(note.id);
-    const replacedAt = Date.parse(JSON.parse(state.times).updated_at);
+    const [from = 0, replacedAt = 0] = [note, state].map(({ times }) =>
+      Date.parse(JSON.parse(times).updated_at),
+    );
     const isChanged = title !== note.title || body !== note.body;
-    if (isChanged && isKept(note.versions, note.versions.at(-1), replacedAt)) {
+    if (isChanged && isKept(note.versions, note.versions.at(-1), [from, replacedAt])) {
       const { etag, title, body } = note;
       keep(note.versions, { version: numberOf(etag), title, body, replacedAt });
     }
@@ -305,6 +307,22 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
     if (isChanged) assert.notEqual(state.etag, note.etag);
     else assert.deepEqual(state, { etag: note.etag, times: note.times });
     Object.assign(note, { title, body, ...state });
+  }
+
+  /** A name that another note has is refused, after the condition; its own one changes nothing. */
+  async rename(draw: Draw): Promise<void> {
+    const [id, note] = this.#target(draw);
+    const name = [...NAMES, null][draw.other % (NAMES.length + 1)] ?? null;
+    const others = [...this.#notes.values()].filter((each) => each !== note);
+    const isTaken = name !== null && others.some((each) => each.name === name);
+    const call = [isTaken ? 422 : 200, 'PATCH', `/notes/${id}`] as const;
+    const answer = await this.#sendTo(note, draw, call, { name });
+    if (!note || !answer || isTaken) return;
+    const state = await this.#stateOf(id);
+    assert.equal(answer.headers.etag, state.etag);
+    if (name === note.name) assert.deepEqual(state, { etag: note.etag, times: note.times });
+    else assert.notEqual(state.etag, note.etag);
+    Object.assign(note, { name, ...state });
   }
 
   async tag(draw: Draw): Promise<void> {

@@ -14,6 +14,12 @@ interface Operation {
   readonly tags?: readonly string[];
 }
 
+/** A name as it is, and with segments in the forms that clients send. */
+const FORMS = ['{name}', '{name}/K\xc3\xbcche.md', '{name}%2FK%C3%BCche.md'];
+
+const formsOf = (template: string) =>
+  template.includes('{name}') ? FORMS.map((form) => template.replace('{name}', form)) : [template];
+
 /** Returns requests for every operation of the contract, and HEAD and OPTIONS for every path. */
 export function samplesOfContract(): Samples {
   const bare: string[] = [];
@@ -23,10 +29,12 @@ export function samplesOfContract(): Samples {
     // The client of raw bytes reads no chunks.
     if (template === '/export') continue;
     const place = `/paths/${template.replaceAll('/', '~1')}`;
-    const path = filled(template, `${place}/parameters`);
-    bare.push(sample('OPTIONS', path));
-    for (const [method, operation] of Object.entries(item as Record<string, Operation>)) {
-      if (method === 'parameters') continue;
+    const paths = formsOf(template).map((form) => filled(form, `${place}/parameters`));
+    bare.push(...paths.map((path) => sample('OPTIONS', path)));
+    const operations = Object.entries(item as Record<string, Operation>).flatMap((each) =>
+      each[0] === 'parameters' ? [] : paths.map((path) => [...each, path] as const),
+    );
+    for (const [method, operation, path] of operations) {
       const target = filled(path, `${place}/${method}/parameters`);
       const name = method.toUpperCase();
       if (operation.requestBody === undefined) {

@@ -1,5 +1,6 @@
 // The tables of a database under test, with and without entity tags. A test names the members of a
 // record that it speaks of; the others get defaults.
+import { versionsInLists } from '../../src/history/kept.ts';
 import { Pages } from '../../src/lists/pages.ts';
 import { partsOf } from '../../src/lists/parts.ts';
 import type { PageRequest } from '../../src/lists/request.ts';
@@ -74,7 +75,10 @@ export type TestTable = ReturnType<typeof tableOf>;
 
 /** Returns the parts of the lists of a resource; searches do not wait without `index`. */
 export const listsOf = (resource: Resource, index?: SearchIndex) =>
-  partsOf(resource, [searchInLists(new Map(index && [[resource, index]])), inLists, namesInLists]);
+  partsOf(resource, [
+    searchInLists(new Map(index && [[resource, index]])),
+    ...[inLists, namesInLists, versionsInLists],
+  ]);
 
 /** Returns the table of a resource, whose writes take {@link Input}, and its pages. */
 export function tableOf(

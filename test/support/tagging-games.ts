@@ -298,11 +298,14 @@ function refused({ slug, extras: { errors = [] } }: Problem): unknown {
 }
 
 /** Returns the outcome of a change that may have set the title. */
-function changedNote(changed: (Stored & Verdict) | undefined, title: string | null): unknown {
+function changedNote(
+  changed: (Partial<Stored> & Verdict) | undefined,
+  title: string | null,
+): unknown {
   if (!changed) return undefined;
   const { text, createdIds, refusal } = changed;
   if (refusal) return refused(refusal);
-  const record = JSON.parse(text);
+  const record = JSON.parse(String(text));
   if (title !== null) assert.equal(record.title, title);
   return { id: record.id, ...(createdIds && { createdIds }) };
 }

@@ -18,7 +18,7 @@ class Client {
     notes = library.notes;
     var changes = library.changes;
     var documentation = library.documentation;
-    var start = changes.listChanges(null, null, null, null, null, null).getNext();
+    var start = changes.listChanges(null, null, null, null, null, null, null, null).getNext();
 
     var spaced = notesAfter(0).getItems().get(0);
     check(spaced.getId() == LARGE && spaced.getTitle().equals(" starts with a space"), spaced);
@@ -26,9 +26,9 @@ class Client {
     // Nothing is set but the required members.
     var input = new NoteInput().title("from Java").body("body");
     System.out.println("POST sends " + library.write(input));
-    var plain = notes.createNote(input, null, null, null);
+    var plain = notes.createNote(input, null, null, null, null);
     check(plain.getId() > LARGE && plain.getTitle().equals("from Java"), plain);
-    var id = notes.createNote(input.addTagsItem("java"), null, null, null).getId();
+    var id = notes.createNote(input.addTagsItem("java"), null, null, null, null).getId();
     var tag = notes.getNote(id, null, List.of("etag"), null, null).getEtag();
 
     var patch = new NotePatch().title("changed from Java");
@@ -49,14 +49,15 @@ class Client {
     var outdated = problem(412, () -> notes.patchNote(id, patch, tag, null), Problem.class);
     check(outdated.getType().getPath().equals("/problems/precondition-failed"), outdated);
     problem(404, () -> notes.getNote(42L, null, null, null, null), Problem.class);
-    Call blank = () -> notes.createNote(new NoteInput().title(" ").body("b"), null, null, null);
+    var spaces = new NoteInput().title(" ").body("b");
+    Call blank = () -> notes.createNote(spaces, null, null, null, null);
     var violation = problem(422, blank, ValidationProblem.class).getErrors().get(0);
     check(violation.getPointer().equals("#/title"), violation);
-    Call zero = () -> changes.listChanges(null, 0, null, null, null, null);
+    Call zero = () -> changes.listChanges(null, 0, null, null, null, null, null, null);
     violation = problem(422, zero, ValidationProblem.class).getErrors().get(0);
     check(violation.getIn().getValue().equals("query"), violation);
 
-    var page = changes.listChanges(start, null, null, null, List.of("record"), null);
+    var page = changes.listChanges(start, null, null, null, null, null, List.of("record"), null);
     check(page.getItems().get(0).getNoteId().equals(plain.getId()), page);
     check(documentation.listProblems().getItems().size() > 10, "the list of problems");
     check(documentation.getProblem("not-found").getStatus() == 404, "the problem not-found");
@@ -71,7 +72,7 @@ class Client {
   static NoteList notesAfter(long id) throws Exception {
     return notes.listNotes(
         null, null, null, id, null, null, null, null, null, null, null, null, null, null, null,
-        null, null, null, null);
+        null, null, null, null, null, null, null, null, null);
   }
 
   interface Call {

@@ -25,7 +25,7 @@ fun main(args: Array<String>) {
     val plain = notes.createNote(NoteInput("from Kotlin", "body"))
     check(plain.id > LARGE && plain.title == "from Kotlin") { plain }
     val input = NoteInput("tagged", "body", tags = setOf("kotlin"))
-    val tagged = notes.createNoteWithHttpInfo(input, null, null, null)
+    val tagged = notes.createNoteWithHttpInfo(input, null, null, null, null)
     val tag = tagged.headers["etag"]?.first()
     val id = notes.listNotes(tag = listOf("kotlin")).items[0].id!!
 
@@ -43,7 +43,7 @@ fun main(args: Array<String>) {
     val zero = problem<ValidationProblem>(422) { notes.listNotes(limit = 0) }
     check(zero.errors[0].field == "limit" && zero.errors[0].pointer == null) { zero }
 
-    val record = listOf(ChangesApi.IncludeListChanges.record)
+    val record = listOf(ChangesApi.IncludeListChanges.Record)
     val page = changes.listChanges(start, include = record)
     check(page.items[0].noteId == plain.id) { page }
     check(documentation.listProblems().items.size > 10)

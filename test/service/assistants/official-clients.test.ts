@@ -100,7 +100,8 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
   test(`official clients: ${name} only reads with a key for reading`, async () => {
     const client = await connectBy(READER);
     const names = (await client.listTools()).tools.map((tool) => tool.name);
-    assert.deepEqual(names, ['search_notes', 'get_note', 'list_tags', 'list_changes']);
+    const lists = ['list_trash', 'list_comments', 'list_tags', 'list_changes'];
+    assert.deepEqual(names, ['search_notes', 'get_note', ...lists]);
     const refusal = await call(client, 'create_note', { title: 'a', body: 'b' });
     assert.deepEqual([refusal.isError, /may only read/.test(refusal.text)], [true, true]);
     assert.equal((await read(client, 'search_notes', { query: 'nothing' })).total, 0);

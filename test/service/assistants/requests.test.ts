@@ -91,12 +91,13 @@ test('requests: a long note is read in parts, cut between characters', async (t)
     [1, 2, 20_001],
     [3, undefined, undefined],
     [20_003, undefined, undefined],
-    [Number.MAX_SAFE_INTEGER, undefined, undefined],
   ]) {
     const { json } = await callTool(service, 'get_note', { id: 1, offset });
     assert.deepEqual([json.remaining, json.next_offset], [remaining, next]);
     assert.equal(json.body, [...body].slice(offset, next).join(''));
   }
+  const { text } = await callTool(service, 'get_note', { id: 1, offset: 20_004 });
+  assert.match(text, /^offset must be at most 20003, the number of characters of the body\. /);
   // Thai, of which some clients accept fewer characters.
   const thai = 'ที่นี่มีน้ำ'.repeat(100);
   await callTool(service, 'create_note', { title: 'b', body: thai });
@@ -125,13 +126,13 @@ test('requests: whole numbers of arguments have any form, but not in the API', a
     const { content } = await call('get_note', `{"id":${one},"offset":${one}}`);
     assert.equal(JSON.parse(content[0].text).body, 'cd\ne', one);
     for (const [tool, args] of [
-      ['search_notes', `{"limit":${one},"offset":${one}}`],
-      ['list_tags', `{"limit":${one},"offset":${one}}`],
+      ['search_notes', `{"limit":${one},"after":${one}}`],
+      ['list_tags', `{"limit":${one},"after":${one}}`],
       ['list_changes', `{"limit":${one}}`],
       ['restore_note', `{"id":${one},"version":${one}}`],
       ['append_to_note', `{"id":${one},"text":"e"}`],
       ['edit_note', `{"id":${one},"old_text":"bcd","new_text":"bcd"}`],
-      ['set_tags', `{"id":${one},"tags":[]}`],
+      ['tag_note', `{"id":${one},"add":[]}`],
       ['delete_note', `{"id":${one}}`],
       ['restore_note', `{"id":${one}}`],
     ] as const) {
@@ -236,10 +237,14 @@ test('requests: a refusal names arguments of the tool, and what to do about each
       { updated_after: 'today' },
       `updated_after must be a time (RFC 3339), such as 2026-11-22T09:30:00Z. ${GENERAL}`,
     ],
-    ['set_tags', { id: 1, tags: 'a,b' }, `tags must be an array. ${LIST}`],
-    ['set_tags', { id: 1, tags: [''] }, `tags.0 must not be empty. ${LIST}`],
-    ['set_tags', { id: 1, tags: ['a', 'a'] }, `tags must not contain an item twice. ${LIST}`],
-    ['set_tags', { id: 1, tags: 'null' }, `tags is required. ${LIST}`],
+    ['tag_note', { id: 1, add: 'a,b' }, `add must be an array. ${GENERAL}`],
+    ['tag_note', { id: 1, add: [''] }, `add.0 must not be empty. ${GENERAL}`],
+    ['tag_note', { id: 1, add: ['a', 'a'] }, `add must not contain an item twice. ${GENERAL}`],
+    [
+      'tag_note',
+      { id: 1, add: ['a'], remove: ['a'] },
+      `remove.0 must not be in add, too. ${GENERAL}`,
+    ],
     ['get_note', { id: 1e30 }, `id must be an integer. ${EITHER}`],
     ['get_note', {}, `id is required. ${EITHER}`],
     ['get_note', { name: 'a//b' }, `${NAME} ${BY_TITLE}, and give the id.`],
@@ -260,7 +265,8 @@ test('requests: a refusal names arguments of the tool, and what to do about each
       'restore_note',
       { id: 2 },
       'Note with ID 2 was not found. If you gave a version, call again without it: the note may ' +
-        'be deleted. If not, it is gone: tell the user.',
+        'be deleted; list_trash shows which are. If it is not there either, it is gone: tell the ' +
+        'user.',
     ],
   ] as const) {
     const answer = await callTool(service, tool, args);
@@ -274,8 +280,8 @@ test('requests: what a write made of the tags', async (t) => {
   const note = { title: 'a', body: 'b👋c', tags: ['d'] };
   const { tags, characters } = await call('create_note', note);
   assert.deepEqual([tags, characters], [['d'], 3]);
-  assert.deepEqual((await call('set_tags', { id: 1, tags: [] })).tags, []);
-  assert.deepEqual((await call('set_tags', { id: 1, tags: '["e","d"]' })).tags, ['e', 'd']);
+  assert.deepEqual((await call('tag_note', { id: 1, add: '["e"]' })).tags, ['d', 'e']);
+  assert.deepEqual((await call('tag_note', { id: 1, remove: ['d', 'f'] })).tags, ['e']);
   const { total } = await call('search_notes', { updated_after: '2999-01-01T00:00:00Z' });
   assert.equal(total, 0);
 });

@@ -46,7 +46,8 @@ test('trash: a note comes back as it was, with what belongs to it', async (t) =>
     assert.equal(await status('GET', path), 404, path);
   assert.deepEqual(await idsIn('/notes?q=fresh'), []);
   const [{ deleted_at, erased_at, ...deleted }, ...others] = await items('/trash');
-  assert.deepEqual([deleted, others], [expected({ id: 1, title: 'Milk', body: 'fresh' }), []]);
+  const note1 = { id: 1, title: 'Milk', body: 'fresh' };
+  assert.deepEqual([deleted, others], [{ ...expected(note1), name: 'diary' }, []]);
   assert.equal(Date.parse(erased_at) - Date.parse(deleted_at), 30 * DAY_MS);
 
   const restored = await json('POST', '/trash/1/restore');
@@ -429,6 +430,14 @@ test('versions: a note shows 100, and the others are erased', async (t) => {
   const isVersion = (line: string) => line.includes('"note_version"');
   assert.equal(exported.filter(isVersion).length, 300);
   assert.equal(JSON.parse(exported[0] ?? '').counts.note_versions, 300);
+  if (!needsFile) {
+    const copy = `${service.file}.backup`;
+    await runInProcess(['backup', copy, '--db', service.file]);
+    const copied = await openPath(copy);
+    t.after(() => copied.close());
+    const counted = await rows(copied, 'SELECT count(*) AS count FROM note_versions');
+    assert.deepEqual(counted, [{ count: 300 }]);
+  }
   await service.close();
   await start(t, { db: service.file });
   const counting = 'SELECT note_id, count(*) AS count FROM note_versions GROUP BY note_id';

@@ -158,8 +158,8 @@ test('idempotency: the other methods ignore keys', async () => {
   const { headers, json } = await service.request('POST', '/notes', { json: NOTE });
   const path = String(headers.location);
   const malformed = { 'idempotency-key': 'not a key' };
-  for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
-    const parts = method === 'PUT' || method === 'PATCH' ? { json: { ...json, title: 'new' } } : {};
+  for (const method of ['GET', 'PUT']) {
+    const parts = method === 'PUT' ? { json: { ...json, title: 'new' } } : {};
     const answer = await service.request(method, path, { ...parts, headers: malformed });
     assert.ok(answer.status < 300, method);
     assert.equal(answer.headers['idempotent-replayed'], undefined);

@@ -8,7 +8,8 @@ import { newFile } from '../../support/databases.ts';
 import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
 import { request as send } from '../../support/http.ts';
 import { startProcesses } from '../../support/processes.ts';
-import { optionsFor } from '../../support/service.ts';
+import { optionsFor, startService } from '../../support/service.ts';
+import { beside } from '../../support/stored-data.ts';
 import { lines, NOTE } from '../../support/tagged-notes.ts';
 
 const CONNECTIONS = 32;
@@ -160,7 +161,8 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
           assert.deepEqual(violations(await patch(path, json, 422)), [['taken', '#/name']]);
       // A condition is checked first, and so is whether there is a note.
       const headers = { 'if-match': '"00000000-1"' };
-      await expectStatus(412, 'PATCH', '/notes/1', { json: { name: 'b' }, headers });
+      for (const name of ['b', 'free', null])
+        await expectStatus(412, 'PATCH', '/notes/1', { json: { name }, headers });
       await expectStatus(404, 'PATCH', '/notes/9', { json: { name: 'b' } });
       await expectStatus(404, 'PATCH', '/named/c', { json: { name: 'd' } });
       assert.deepEqual(violations(await patch('/notes/1', { name: 'b/' }, 422)).length, 1);
@@ -210,6 +212,19 @@ test('names: several processes give each name to one note', async (t) => {
   const { url } = await startProcesses(t, 2, ['--log-level', 'silent']);
   for (const round of [1, 2, 3])
     await assertRaceless({ request: (...args) => send(url, ...args) }, round);
+});
+
+test('names: one is free after another program has deleted its note without it', async (t) => {
+  const file = newFile(t);
+  const { expectStatus, patch, nameOf } = clientOf(await startService(t, { db: file }));
+  for (const name of ['a', 'b', 'c'])
+    await expectStatus(201, 'PUT', `/named/${name}`, { json: NOTE });
+  await expectStatus(201, 'POST', '/notes', { json: NOTE });
+  const sql = 'PRAGMA foreign_keys = OFF; DELETE FROM notes WHERE id IN (1, 3)';
+  await beside(file, (other) => other.execute(sql));
+  await patch('/notes/2', { name: 'a' });
+  await patch('/notes/4', { name: 'c' });
+  assert.deepEqual([await nameOf(2), await nameOf(4)], ['a', 'c']);
 });
 
 /** Each write at the name "log", and whether it creates a note there. */
