@@ -7,7 +7,7 @@ import { text } from '../resources/resource.ts';
 export const MAX_VERSIONS = 100;
 
 /** Of how many versions beyond, at most, it is decided at once which ones go. */
-const MAX_SURPLUS = 128;
+const MAX_SURPLUS = 64;
 
 /**
  * Returns the query of `result` for the versions of a note: `kept (place, id)`, the oldest first,

@@ -102,18 +102,25 @@ const dueOf = ({ table }: Pick<Resource, 'table'>, key: string, time: string) =>
     iif(max(${time} BETWEEN ?1 ->> 0 AND ?1 ->> 1), NULL, max(${key})) AS next
   FROM (SELECT ${key}, ${time} FROM ${table} WHERE ${key} > ?1 ->> 2 ORDER BY ${key} LIMIT 4096)`;
 
-/** Finds versions beyond those that are shown, of the notes that a query reads from `place` on. */
-const surplusOf = (place: string, notes: string) => `
-  WITH few (note_id, place) AS MATERIALIZED (${notes} > ?1 ->> 2 ORDER BY ${place} LIMIT 256)
-  SELECT
-    (SELECT json_group_array(value ORDER BY note_id, key)
-     FROM (SELECT DISTINCT note_id FROM few) AS few CROSS JOIN json_each((${thinning(
-       'few.note_id',
-       'SELECT json_group_array(hidden ORDER BY place) FROM thinned WHERE hidden IS NOT NULL',
-     )}))
-     WHERE ${isCrowded('few.note_id')}) AS keys,
-    iif(count(*) < 256, NULL, max(place)) AS next
-  FROM few`;
+/** How many notes are looked at at once, and how many thinned: some milliseconds for each. */
+const STEP = { notes: 256, thinned: 16 };
+
+/** Finds versions beyond those that are shown, of the notes that a query reads from a place on. */
+function surplusOf(place: string, read: string): string {
+  const hidden =
+    'SELECT json_group_array(hidden ORDER BY place) FROM thinned WHERE hidden NOT NULL';
+  return `
+    WITH few (note_id, place) AS MATERIALIZED (
+      SELECT ${read}, ${place} FROM note_versions
+      WHERE ${place} > ?1 ->> 2 ORDER BY ${place} LIMIT ${STEP.notes})
+    SELECT
+      (SELECT json_group_array(value ORDER BY note_id, key)
+       FROM (SELECT DISTINCT note_id FROM few WHERE ${isCrowded('few.note_id')}
+             LIMIT ${STEP.thinned}) AS crowded
+         CROSS JOIN json_each((${thinning('crowded.note_id', hidden)}))) AS keys,
+      iif(count(*) < ${STEP.notes}, NULL, max(place)) AS next
+    FROM few`;
+}
 
 /** The id of the latest version. */
 export const LAST_VERSION = 'SELECT coalesce(max(id), 0) AS last FROM note_versions';
@@ -126,19 +133,8 @@ export const ERASURES = {
 
 /** What erases versions beyond those that are shown: of all notes, and of those with later ones. */
 export const THINNING = {
-  all: erasing(
-    noteVersions,
-    'id',
-    surplusOf(
-      'note_id',
-      'SELECT DISTINCT note_id, note_id AS place FROM note_versions WHERE note_id',
-    ),
-  ),
-  later: erasing(
-    noteVersions,
-    'id',
-    surplusOf('id', 'SELECT note_id, id AS place FROM note_versions WHERE id'),
-  ),
+  all: erasing(noteVersions, 'id', surplusOf('note_id', 'DISTINCT note_id')),
+  later: erasing(noteVersions, 'id', surplusOf('id', 'note_id')),
 };
 
 /** The note in the trash, if there is one. */

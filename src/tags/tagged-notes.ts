@@ -95,7 +95,7 @@ const inChanges = tagsInChanges(CREATE_TAGS);
 const GIVEN = [TAG_IDS, TAG_NAMES, REPLACES].map((part) => ({
   ...{ ...part, change: jointChange, inChanges },
 }));
-const PARTS = [...GIVEN, REMOVED];
+const PARTS = [REMOVED, ...GIVEN];
 
 /** Returns the parts of tags in writes. */
 export function tagsOfNotes(resource: Resource): readonly WritePart[] {

@@ -150,6 +150,9 @@ test('guides: a search finds sections by words, in all guides', { skip }, async 
     const found = search.getByRole('link');
     await found.first().waitFor();
     assert.equal(await found.first().textContent(), 'Scripting notes: Keep a log');
+    await field.fill('cluster');
+    await search.getByRole('link', { name: 'Cluster', exact: true }).waitFor();
+    assert.equal(await found.first().textContent(), 'Cluster');
     await field.fill('');
     await until(async () => (await found.count()) === 0);
     assert.equal(await count.textContent(), '');

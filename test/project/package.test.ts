@@ -38,26 +38,30 @@ test('build: removes the output of sources that are gone, and nothing else', asy
 });
 
 test('build: names the commit of a checkout, and says if files differ from it', (t) => {
-  const folder = temporaryFolder(t);
-  const project = pathToFileURL(`${folder}/inner/`);
-  const git = (...args: string[]) =>
+  const outer = temporaryFolder(t);
+  const inner = join(outer, 'inner');
+  const gitIn = (cwd: string, ...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
-      cwd: project,
+      cwd,
       encoding: 'utf8',
     });
-  mkdirSync(project);
+  const commit = (folder: string) => {
+    gitIn(folder, 'init', '--quiet');
+    writeFileSync(join(folder, 'file'), folder);
+    gitIn(folder, 'add', 'file');
+    gitIn(folder, 'commit', '--quiet', '--message=a');
+    return gitIn(folder, 'rev-parse', '--short', 'HEAD').trim();
+  };
+  mkdirSync(inner);
   // The repository of something else, in which the project lies.
-  execFileSync('git', ['init', '--quiet', folder]);
+  commit(outer);
+  const project = pathToFileURL(`${inner}/`);
   assert.equal(commitOf(project), '');
-  git('init', '--quiet');
-  writeFileSync(new URL('file', project), 'a');
-  git('add', 'file');
-  git('commit', '--quiet', '--message=a');
-  git('tag', '--annotate', '--message=a', 'v1.0.0');
-  const commit = git('rev-parse', '--short', 'HEAD').trim();
-  assert.equal(commitOf(project), commit);
-  writeFileSync(new URL('file', project), 'b');
-  assert.equal(commitOf(project), `${commit}-dirty`);
+  const made = commit(inner);
+  gitIn(inner, 'tag', '--annotate', '--message=a', 'v1.0.0');
+  assert.equal(commitOf(project), made);
+  writeFileSync(join(inner, 'file'), 'b');
+  assert.equal(commitOf(project), `${made}-dirty`);
 });
 
 test('package: an installation has no script to allow but that of sqlite3', () => {

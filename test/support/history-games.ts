@@ -294,9 +294,11 @@ class Game implements Record<keyof typeof MOVES, (draw: Draw) => Promise<void>> 
   ): Promise<void> {
     assert.deepEqual(json, expected({ id: note.id, title, body }));
     const state = await this.#stateOf(note.id);
-    const replacedAt = Date.parse(JSON.parse(state.times).updated_at);
+    const [from = 0, replacedAt = 0] = [note, state].map(({ times }) =>
+      Date.parse(JSON.parse(times).updated_at),
+    );
     const isChanged = title !== note.title || body !== note.body;
-    if (isChanged && isKept(note.versions, note.versions.at(-1), replacedAt)) {
+    if (isChanged && isKept(note.versions, note.versions.at(-1), [from, replacedAt])) {
       const { etag, title, body } = note;
       keep(note.versions, { version: numberOf(etag), title, body, replacedAt });
     }

@@ -8,10 +8,14 @@ export interface Ended {
 /** How many versions are shown. */
 export const MAX = 100;
 
-/** Whether a text that is replaced at this time is kept, after `last`, the version before. */
-export function isKept(shown: readonly Ended[], last: Ended | undefined, at: number): boolean {
-  const isRecent = last !== undefined && at >= last.replacedAt && at < last.replacedAt + 1000;
-  return shown.length < MAX || !isRecent;
+/** Whether a text of one time that is replaced at another is kept, after `last`, the one before. */
+export function isKept(
+  shown: readonly Ended[],
+  last: Ended | undefined,
+  [from, at]: readonly [from: number, at: number],
+): boolean {
+  if (shown.length < MAX || !last || at >= from + 1000) return true;
+  return at < last.replacedAt || at >= last.replacedAt + 1000;
 }
 
 /** Adds a version to those that are shown, the oldest first; one of them may go. */

@@ -43,7 +43,7 @@ fun main(args: Array<String>) {
     val zero = problem<ValidationProblem>(422) { notes.listNotes(limit = 0) }
     check(zero.errors[0].field == "limit" && zero.errors[0].pointer == null) { zero }
 
-    val record = listOf(ChangesApi.IncludeListChanges.record)
+    val record = listOf(ChangesApi.IncludeListChanges.Record)
     val page = changes.listChanges(start, include = record)
     check(page.items[0].noteId == plain.id) { page }
     check(documentation.listProblems().items.size > 10)

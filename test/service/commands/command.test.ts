@@ -87,6 +87,8 @@ test('command: a warning of unknown variables precedes the message of a sub-comm
 test('command: --help and --version', async (t) => {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
   assert.equal(version, (contract.info as { version: string }).version);
+  const commit = describeVersion().slice(version.length);
+  assert.match(commit, /^(?: \([0-9a-f]+(?:-dirty)?\))?$/);
   assert.ok(describeVersion().startsWith(version));
   // options.test.ts has the other ways to ask for them.
   for (const [args, stdout] of Object.entries({

@@ -140,6 +140,8 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       assert.match(exported.text, /"type":"note_name"[^\n]*"name":"b"/);
       // Another note gets the name that is free, and this one can have none.
       await expectStatus(201, 'PUT', '/named/a', { json: NOTE });
+      // The name is in memory.
+      for (const _ of [1, 2]) await expectStatus(200, 'GET', '/named/b');
       await patch('/notes/1', { name: null, title: 'none' });
       await expectStatus(404, 'GET', '/named/b');
       assert.deepEqual([await nameOf(1), await nameOf(2)], [null, 'a']);
@@ -161,7 +163,8 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
           assert.deepEqual(violations(await patch(path, json, 422)), [['taken', '#/name']]);
       // A condition is checked first, and so is whether there is a note.
       const headers = { 'if-match': '"00000000-1"' };
-      await expectStatus(412, 'PATCH', '/notes/1', { json: { name: 'b' }, headers });
+      for (const name of ['b', 'free', null])
+        await expectStatus(412, 'PATCH', '/notes/1', { json: { name }, headers });
       await expectStatus(404, 'PATCH', '/notes/9', { json: { name: 'b' } });
       await expectStatus(404, 'PATCH', '/named/c', { json: { name: 'd' } });
       assert.deepEqual(violations(await patch('/notes/1', { name: 'b/' }, 422)).length, 1);

@@ -46,8 +46,8 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       assert.deepEqual(
         items.map(({ type, tag_id }: Record<string, string>) => [type, tag_id]),
         [
-          ['tag.created', 3],
           ['note.untagged', 1],
+          ['tag.created', 3],
           ['note.tagged', 3],
         ],
       );
