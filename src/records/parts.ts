@@ -112,6 +112,17 @@ export interface Asking extends RowSet {
 /** A change of a record with what it asks of parts. */
 export type JointChange = Asking & Change;
 
+/** Returns the kind of a write that asks for these parts, one of which may be around it. */
+export function kindFor<Content extends Asking, Outcome>(
+  parts: readonly WritePart[],
+  kind: WriteKind<Content, Outcome>,
+  asked: AskedParts,
+): WriteKind<Content, Outcome | Verdict> {
+  const isAround = ({ name, around }: WritePart) => around && name in asked;
+  const around = asked === NOTHING ? undefined : parts.find(isAround)?.around;
+  return around?.(kind) ?? (kind as WriteKind<Content, Outcome | Verdict>);
+}
+
 /** Returns what a request asks of parts; see {@link WritePart.read}. */
 export function readAsked(parts: readonly WritePart[], input: RecordInput, newAt?: string) {
   const { body, call } = input;
