@@ -11,7 +11,6 @@ import {
   type AskedParts,
   type Asking,
   demandsOf,
-  type JointChange,
   NOTHING,
   type Verdict,
   type WritePart,
@@ -63,12 +62,8 @@ export class Table {
     asked: AskedParts = NOTHING,
     recipient?: Parameters<Write>[2],
   ): Promise<Created | undefined> {
-    const { claims, moreSize } = demandsOf(asked);
-    return this.#write(
-      this.#creation,
-      { rows: records, owner, asked, claims, moreSize },
-      recipient,
-    );
+    const creation = { ...demandsOf(asked), rows: records, owner, asked };
+    return this.#write(this.#creation, creation, recipient);
   }
 
   read(id: number, owner = 0): Stored | undefined | Promise<Stored | undefined> {
@@ -108,8 +103,7 @@ export class Table {
   ): Promise<(Partial<Stored> & Verdict) | undefined> {
     const demands = demandsOf(asked);
     const claims = [[id] as const, ...demands.claims];
-    const own = { rows: [values], id, owner, at, condition, asked };
-    const change: JointChange = { ...own, claims, moreSize: demands.moreSize };
+    const change = { ...demands, claims, rows: [values], id, owner, at, condition, asked };
     const { patch, replacement } = this.#kinds;
     const plain = values.includes(null) ? patch : replacement;
     const joint = asked === NOTHING ? undefined : this.#joint;
