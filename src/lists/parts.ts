@@ -52,7 +52,9 @@ export function orderOf({ orders }: Pick<ListParts, 'orders'>, parameters: Param
   const isImplied = ([, { impliedBy = '' }]: [string, Order]) =>
     parameters[impliedBy] !== undefined;
   const [implied = 'id'] = Object.entries(orders).find(isImplied) ?? [];
-  return String(parameters.order ?? implied);
+  const order = String(parameters.order ?? implied);
+  // The contract may have orders of features that are not there.
+  return order in orders ? order : implied;
 }
 
 /** Returns the chosen members of a record, in order. */

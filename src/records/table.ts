@@ -11,7 +11,6 @@ import {
   type AskedParts,
   type Asking,
   demandsOf,
-  type JointChange,
   NOTHING,
   type Verdict,
   type WritePart,

@@ -72,6 +72,7 @@ const TEXTS: Readonly<Record<string, readonly (readonly [string, string, string?
     [`---\n---\n${LONG}b`, LONG],
     [`---\n---\n# ${LONG}b`, `${LONG}b`],
     ['---\ntags: [a]\n---\n', 'tags: [a]'],
+    ['---\ntags: [a]\n---\n# Milk\n---\ntitle: Bread\n---', 'Milk'],
     ['---\n---', '-'],
     ['---\n\n---\n#\n', '-'],
   ],

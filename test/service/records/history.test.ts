@@ -46,8 +46,8 @@ test('trash: a note comes back as it was, with what belongs to it', async (t) =>
     assert.equal(await status('GET', path), 404, path);
   assert.deepEqual(await idsIn('/notes?q=fresh'), []);
   const [{ deleted_at, erased_at, ...deleted }, ...others] = await items('/trash');
-  const note1 = { id: 1, title: 'Milk', body: 'fresh' };
-  assert.deepEqual([deleted, others], [{ ...expected(note1), name: 'diary' }, []]);
+  const milk = expected({ id: 1, title: 'Milk', body: 'fresh' });
+  assert.deepEqual([deleted, others], [{ ...milk, name: 'diary' }, []]);
   assert.equal(Date.parse(erased_at) - Date.parse(deleted_at), 30 * DAY_MS);
 
   const restored = await json('POST', '/trash/1/restore');

@@ -140,6 +140,8 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       assert.match(exported.text, /"type":"note_name"[^\n]*"name":"b"/);
       // Another note gets the name that is free, and this one can have none.
       await expectStatus(201, 'PUT', '/named/a', { json: NOTE });
+      // The name is in memory.
+      for (const _ of [1, 2]) await expectStatus(200, 'GET', '/named/b');
       await patch('/notes/1', { name: null, title: 'none' });
       await expectStatus(404, 'GET', '/named/b');
       assert.deepEqual([await nameOf(1), await nameOf(2)], [null, 'a']);

@@ -1,8 +1,9 @@
 // Which changes a client selects, what their records have, where it begins, and in which form.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { MAX_LOOKED_AT } from '../../../src/changes/changes.ts';
 import { STREAM_TIMES } from '../../../src/changes/feature.ts';
-import { openPath } from '../../support/databases.ts';
+import { openPath, withNumbers } from '../../support/databases.ts';
 import { clusterAddress, type Ends } from '../../support/engine.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { setLimits } from '../../support/overload.ts';
@@ -137,6 +138,18 @@ test('changes: a stream and lines select, too', async (t) => {
 test('changes: a waiting client hears only of what it has selected', async (t) => {
   const service = await startService(t);
   const since = await fill(service);
+  // More others than one read looks at.
+  const database = await openPath(service.file);
+  t.after(() => database.close());
+  const sql = `${withNumbers(MAX_LOOKED_AT)}
+    INSERT INTO changes (type, id) SELECT 'tag.deleted', n FROM numbers`;
+  await database.transact([{ sql }]);
+  const { json } = await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } });
+  const path = `/changes?since=${since}&type=note.created&include=record`;
+  const { items } = (await service.request('GET', path)).json;
+  assert.equal(items.length, 3);
+  const later = await service.request('GET', `${path}&limit=4`.replace(since, items.at(-1)?.id));
+  assert.deepEqual(later.json.items[0]?.record, json);
   const waiting = service.request('GET', `/changes?since=${since}&type=note.deleted&wait=30`);
   await service.request('POST', '/notes', { json: { title: 'a', body: 'b' } });
   await service.request('DELETE', '/notes/1');
