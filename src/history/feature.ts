@@ -67,7 +67,7 @@ function trashRoutes(core: Core, { basePath, served }: Records, slow: SlowQueue)
   async function restore(input: AtNote): Promise<Reply> {
     const { note_id: id } = input.parameters;
     const { table } = served;
-    const asked = readAsked(table.parts, { ...input, body: {} }, undefined, `/trash/${id}/restore`);
+    const asked = readAsked(table.parts, { ...input, keyPath: `/trash/${id}/restore` });
     const outcome = await table.perform(RESTORE, { ...onNote(id), asked }, input.call);
     const { refusal, headers = [], earlier } = (outcome ?? {}) as Verdict;
     if (refusal) throw refusal;
@@ -116,8 +116,8 @@ function versionRoutes(core: Core, records: Records, slow: SlowQueue): Route[] {
     const found = await readKept(database, VERSIONS, note_id, input.body.version);
     // An empty patch is refused if the note is missing or if-match does not hold.
     const { title, body } = found ? JSON.parse(found.text) : {};
-    const changed = { ...input, body: found ? { title, body } : {} };
-    const reply = await records.patch(changed, `/notes/${note_id}/restore`);
+    const changed = { ...input, keyPath: `/notes/${note_id}/restore` };
+    const reply = await records.patch({ ...changed, body: found ? { title, body } : {} });
     if (found || reply.headers?.includes('idempotent-replayed')) return reply;
     const [row] = await database.read({ sql: LATEST, parameter: JSON.stringify([note_id]) });
     const detail = `must be a version of the note, ${row?.texts}`;

@@ -14,7 +14,7 @@ import { createFinder, isTaken, namesOfNotes } from './named-notes.ts';
 import { mendRawPath } from './raw-paths.ts';
 
 type Named = Input<{ readonly name: string }, Members>;
-type AtId = Input<{ readonly note_id: number }, Members> & Pick<RecordInput, 'at'>;
+type AtId = Input<{ readonly note_id: number }, Members> & Pick<RecordInput, 'at' | 'keyPath'>;
 
 /** What can be done with a note at its path and a suffix. */
 interface NamedOperation {
@@ -101,7 +101,7 @@ async function performAt(
       const parameters = { ...input.parameters, note_id: id };
       // That of a first request may have lost the name.
       const at = found === undefined ? undefined : name;
-      const reply = await perform({ ...input, parameters, at }, path);
+      const reply = await perform({ ...input, parameters, at, keyPath: path }, path);
       // For the log.
       return { ...reply, createdIds: { note_id: id, ...reply.createdIds } };
     } catch (error) {

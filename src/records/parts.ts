@@ -11,8 +11,8 @@ import type { Columns } from '../storage/step.ts';
 import { type Claim, type RowSet, sizeOf, type Values, type WriteKind } from '../storage/writer.ts';
 import type { Change, Stored } from './writes.ts';
 
-/** A request for records, whose body may be one or several. */
-export type RecordInput = Input<Ids, unknown> & Pick<Change, 'at'>;
+/** A request for records, whose body may be one or several. Its key may belong to another path. */
+export type RecordInput = Input<Ids, unknown> & Pick<Change, 'at'> & { readonly keyPath?: string };
 
 /** What a part decides, and adds to the answer. */
 export interface Verdict {
@@ -54,14 +54,12 @@ export interface WritePart {
   readonly askedBy?: readonly string[];
   /**
    * Returns what a request asks of this part, and perhaps of others. Throws a Problem for what is
-   * wrong; `newAt` is the path of the collection of new records, `keyPath` that of a change at
-   * another path than that of the record.
+   * wrong; `newAt` is the path of the collection of new records.
    */
   readonly read?: (
     input: RecordInput,
     bodies: readonly Members[],
     newAt?: string,
-    keyPath?: string,
   ) => AskedParts | undefined;
   /** The columns that it adds to the lists of requests and of records. */
   readonly ofRequest?: readonly string[];
@@ -114,20 +112,25 @@ export interface Asking extends RowSet {
 /** A change of a record with what it asks of parts. */
 export type JointChange = Asking & Change;
 
-/** Returns what a request asks of parts; see {@link WritePart.read}. */
-export function readAsked(
+/** Returns the kind of a write that asks for these parts, one of which may be around it. */
+export function kindFor<Content extends Asking, Outcome>(
   parts: readonly WritePart[],
-  input: RecordInput,
-  newAt?: string,
-  keyPath?: string,
-) {
+  kind: WriteKind<Content, Outcome>,
+  asked: AskedParts,
+): WriteKind<Content, Outcome | Verdict> {
+  const isAround = ({ name, around }: WritePart) => around && name in asked;
+  const around = asked === NOTHING ? undefined : parts.find(isAround)?.around;
+  return around?.(kind) ?? (kind as WriteKind<Content, Outcome | Verdict>);
+}
+
+/** Returns what a request asks of parts; see {@link WritePart.read}. */
+export function readAsked(parts: readonly WritePart[], input: RecordInput, newAt?: string) {
   const { body, call } = input;
-  const bodies = (call.format === 'lines' ? body : [body]) as readonly Members[];
+  // A deletion has no body.
+  const bodies = (call.format === 'lines' ? body : [body ?? NOTHING]) as readonly Members[];
   let all = NOTHING;
   for (const part of parts) {
-    const asked = isAsked(part, input, bodies)
-      ? part.read?.(input, bodies, newAt, keyPath)
-      : undefined;
+    const asked = isAsked(part, input, bodies) ? part.read?.(input, bodies, newAt) : undefined;
     if (asked) all = { ...all, ...asked };
   }
   return all;

@@ -118,37 +118,38 @@ export class Records {
   readonly replace = (input: ChangeInput): Promise<Reply> =>
     this.#change(input, valuesOf(this.served.resource, input.body));
 
-  readonly patch = (input: ChangeInput, keyPath?: string): Promise<Reply> =>
-    this.#change(input, patchOf(this.served.resource, input.body), keyPath);
+  readonly patch = (input: ChangeInput): Promise<Reply> =>
+    this.#change(input, patchOf(this.served.resource, input.body));
 
-  async #change(input: ChangeInput, values: Values, keyPath?: string): Promise<Reply> {
+  async #change(input: ChangeInput, values: Values): Promise<Reply> {
     const { resource, table } = this.served;
     const key = this.#keyOf(input);
     const condition = writeCondition(input.headers);
-    const asked = readAsked(table.parts, input, undefined, keyPath);
+    const asked = readAsked(table.parts, input);
     // An empty patch changes nothing, not even the tag.
     const isEmpty = asked === NOTHING && values.every((value) => value === null);
     const outcome: (Partial<Stored> & Verdict) | undefined = isEmpty
       ? await table.read(key.id, key.owner)
       : await table.change(key, values, condition, asked, input.call);
-    const { refusal, earlier, headers, createdIds = idsOf(resource, earlier) } = outcome ?? {};
+    const { refusal, earlier, headers, createdIds } = outcome ?? {};
     if (refusal) throw refusal;
     const { text, tag } = (earlier ? await table.read(earlier.id, key.owner) : outcome) ?? {};
     if (text === undefined || tag === undefined || (isEmpty && !satisfies(condition, tag)))
       return this.#refuse(input, condition);
-    return recordReply({ text, tag }, createdIds, headers);
+    const ids = earlier ? { [resource.idParameter]: earlier.id } : createdIds;
+    return recordReply({ text, tag }, ids, headers);
   }
 
-  readonly remove = async (input: RecordInput, keyPath?: string): Promise<Reply> => {
+  readonly remove = async (input: RecordInput): Promise<Reply> => {
     const { resource, table } = this.served;
     const condition = writeCondition(input.headers);
-    const asked = readAsked(table.parts, { ...input, body: {} }, undefined, keyPath);
+    const asked = readAsked(table.parts, input);
     const removed = await table.remove(this.#keyOf(input), condition, asked);
     if (!removed) return this.#refuse(input, condition);
     if (removed === true) return { status: 204 };
-    if (removed.refusal) throw removed.refusal;
-    const createdIds = idsOf(resource, removed.earlier) ?? {};
-    return { status: 204, headers: removed.headers ?? [], createdIds };
+    const { refusal, headers = [], earlier } = removed;
+    if (refusal) throw refusal;
+    return { status: 204, headers, createdIds: { [resource.idParameter]: earlier?.id ?? 0 } };
   };
 
   /** Rejects with the reason why there is no record, or none that satisfies the condition. */
@@ -178,15 +179,6 @@ export function answerInJson({ headers }: Input<unknown, unknown>, record: Store
   return checkRead(headers, record.tag) ?? recordReply(record);
 }
 
-/** Returns the id of the record that an earlier request with the same key has written. */
-function idsOf({ idParameter }: Resource, earlier: Verdict['earlier']): WrittenIds | undefined {
-  return earlier && { [idParameter]: earlier.id };
-}
-
-function recordReply(
-  { text, tag }: Stored,
-  createdIds?: WrittenIds,
-  headers: readonly string[] = [],
-): Reply {
-  return jsonReply(200, text, [...stateHeaders(tag), ...headers], createdIds);
+function recordReply({ text, tag }: Stored, ids?: WrittenIds, added: readonly string[] = []) {
+  return jsonReply(200, text, [...stateHeaders(tag), ...added], ids);
 }

@@ -11,6 +11,7 @@ import {
   type AskedParts,
   type Asking,
   demandsOf,
+  kindFor,
   NOTHING,
   type Verdict,
   type WritePart,
@@ -116,12 +117,7 @@ export class Table {
     write: Content,
     recipient?: Parameters<Write>[2],
   ): Promise<Outcome | Verdict> {
-    const { asked } = write;
-    const isAround = ({ name, around }: WritePart) => around && name in asked;
-    const around = asked === NOTHING ? undefined : this.parts.find(isAround)?.around;
-    return around
-      ? this.#write(around(kind), write, recipient)
-      : this.#write(kind, write, recipient);
+    return this.#write(kindFor(this.parts, kind, write.asked), write, recipient);
   }
 
   /** Deletes a record and all it owns; false if none satisfies the condition. */

@@ -45,9 +45,9 @@ export function requestKeys({ table, path, idParameter }: Resource): WritePart[]
   const key: WritePart = {
     name: 'key',
     askedBy: ['idempotency-key'],
-    read(input, _, newAt, keyPath) {
+    read(input, _, newAt) {
       const at = () => fillTemplate(`${path}/{${idParameter}}`, input.parameters);
-      const once = readKey(input, newAt ?? keyPath ?? at());
+      const once = readKey(input, newAt ?? input.keyPath ?? at());
       return once && { key: newAt === undefined ? askedOnce(once) : askedBy(once) };
     },
     around: carriedOutOnce,

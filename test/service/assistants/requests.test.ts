@@ -274,6 +274,34 @@ test('requests: a refusal names arguments of the tool, and what to do about each
   }
 });
 
+test('requests: changes have the titles of notes and the names of tags', async (t) => {
+  const service = await startService(t);
+  await callTool(service, 'create_note', { title: 'a', body: 'b', tags: ['c', 'd'] });
+  await callTool(service, 'add_comment', { id: 1, text: 'e' });
+  await service.request('DELETE', '/tags/2');
+  const { json } = await callTool(service, 'list_changes');
+  assert.deepEqual(
+    json.items.map(({ type, title }: Record<string, string>) => [type, title]),
+    [
+      ['note.created', 'a'],
+      ['tag.created', 'c'],
+      ['tag.created', null],
+      ['note.tagged', 'a'],
+      ['note.tagged', 'a'],
+      ['comment.created', 'a'],
+      ['tag.deleted', null],
+    ],
+  );
+});
+
+test('requests: a deletion says which note had the name', async (t) => {
+  const service = await startService(t);
+  for (const name of ['a', 'b'])
+    await callTool(service, 'create_note', { title: 'a', body: 'b', name });
+  const { json } = await callTool(service, 'delete_note', { name: 'b' });
+  assert.deepEqual(json, { id: 2, deleted: true });
+});
+
 test('requests: what a write made of the tags', async (t) => {
   const service = await startService(t);
   const call = async (tool: string, args: object) => (await callTool(service, tool, args)).json;

@@ -134,6 +134,17 @@ test('keys of changes: a name that another note has now is that of the first one
   assert.equal((await request('GET', '/named/named')).json.title, 'new');
 });
 
+test('keys of changes: several at once have each their own', async (t) => {
+  const service = await startService(t);
+  for (const title of 'abcdefgh')
+    await service.request('POST', '/notes', { json: { title, body: 'b' } });
+  const change = (index: number) =>
+    service.request('PATCH', `/notes/${index + 1}`, keyed({ json: { body: 'c' } }, `${index}`));
+  const answers = await together(service, 8, change);
+  assert.ok(answers.every((each) => each.status === 200 && !isReplay(each)));
+  for (let index = 0; index < 8; index += 1) assert.ok(isReplay(await change(index)));
+});
+
 test('keys of changes: of many at once, one is carried out', async (t) => {
   const service = await startService(t);
   await service.request('POST', '/notes', { json: { title: 'a', body: 'b', tags: ['c'] } });
