@@ -44,11 +44,6 @@ function referencesIn(part: string, path: string): URL[] {
   return inside.map((reference) => new URL(reference, `http://host${path}`));
 }
 
-test('guides: one for each Markdown file', () => {
-  assert.deepEqual(readdirSync(FOLDER).sort(), NAMES.map((name) => `${name}.md`).sort());
-  assert.ok(NAMES.length > 10);
-});
-
 const pages = new Map(
   await Promise.all(
     NAMES.map(async (name) => {
@@ -58,6 +53,11 @@ const pages = new Map(
     }),
   ),
 );
+
+test('guides: one for each Markdown file', () => {
+  assert.deepEqual(readdirSync(FOLDER).sort(), NAMES.map((name) => `${name}.md`).sort());
+  assert.ok(NAMES.length > 10);
+});
 
 test('guides: pages with the title and headings', () => {
   for (const [name, title, description] of GUIDES) {
