@@ -25,7 +25,7 @@ const FOUND: readonly (readonly [string, readonly string[]])[] = [
   ['deletecomment', ['deleteComment']],
   // In the name of a parameter or its description.
   ['last-event-id', ['listChanges']],
-  ['uuid comment', ['createComment']],
+  ['uuid createcomment', ['createComment']],
   // In a member of a request or an answer.
   ['old_text', ['editNote', 'editNamedNote']],
   ['erased_at', ['listTrash', 'getDeletedNote']],
@@ -73,7 +73,7 @@ test('docs page: what a parameter may be stands beside it', { skip }, async (t) 
   const block = page.locator('#operations-Notes-listNotes');
   for (const [name, text] of [
     ['limit', 'Default: 20. Minimum: 1. Maximum: 100.'],
-    ['order', 'Values: id, -id, updated, -updated, rank.'],
+    ['order', 'Values: id, -id, updated, -updated, created, -created, name, -name, rank.'],
     ['q', 'Minimum length: 1. Maximum length: 500.'],
     ['tag_id', 'Maximum number of items: 10.'],
     ['if-match', 'Must be * or a list of quoted entity tags.'],
@@ -147,7 +147,7 @@ test('docs page: what may not end is a command', { skip }, async (t) => {
   await changes.getByRole('status').getByText('by this command').waitFor();
   assert.equal(await button.count(), 0);
   const [url, accept] = [`${service.url}/changes`, "-H 'accept: text/event-stream'"];
-  assert.equal(await code.innerText(), `curl -N \\\n  ${accept} \\\n  '${url}'`);
+  assert.equal(await code.innerText(), `curl -N ${accept} '${url}'`);
   await types.selectOption('application/json');
   await button.waitFor();
   await changes.getByPlaceholder('wait').fill('30');
