@@ -48,7 +48,7 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>
   ],
 };
 
-/** The appends and the edits of notes. Names have `operations`, too, and what finds the notes of known keys. */
+/** The appends and the edits of notes, what names have of them, and what finds those of keys. */
 export function edits(core: Core) {
   async function perform(input: AtId, path: string): Promise<Reply> {
     const { parameters, headers, call, at } = input;
