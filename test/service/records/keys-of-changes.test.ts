@@ -102,6 +102,8 @@ for (const [engine, start] of Object.entries(ENGINES))
         const again = await service.request(method, at, keyed(partsOf(first)));
         assert.deepEqual(await stateOf(service), undone, label);
         const isGone = /the trash/.test(what) || (what === 'a name' && at !== path);
+        if (what === 'a restore from the trash')
+          assert.equal(again.json.detail, 'Note with ID 1 was not found.');
         if (!isGone) assert.ok(again.status === done.status && isReplay(again), label);
         const other = await service.request(method, at, keyed({ json: { title: 'other' } }));
         if (method === 'PATCH') assert.equal(other.status, 422, label);
