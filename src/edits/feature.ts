@@ -48,7 +48,7 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>
   ],
 };
 
-/** The appends and the edits of notes; `operations` are those at other paths of the notes, too. */
+/** The appends and the edits of notes, what names have of them, and what finds those of keys. */
 export function edits(core: Core) {
   async function perform(input: AtId, path: string): Promise<Reply> {
     const { parameters, headers, call, at } = input;
@@ -72,11 +72,12 @@ export function edits(core: Core) {
 
   const shared = { method: 'POST', readBody, perform } as const;
   const operations = [
-    { ...shared, suffix: '/append', newNote, findAnswered: createKeyFinder(core) },
+    { ...shared, suffix: '/append', newNote },
     { ...shared, suffix: '/edit' },
   ];
   return {
     operations,
+    findAnswered: createKeyFinder(core),
     routes: () =>
       operations.map(({ method, suffix }) => {
         const answer = (input: AtId) =>

@@ -72,7 +72,8 @@ function trashRoutes(core: Core, { basePath, served }: Records, slow: SlowQueue)
     const { refusal, headers = [], earlier } = (outcome ?? {}) as Verdict;
     if (refusal) throw refusal;
     const note = earlier ? await table.read(id) : (outcome as Row | undefined);
-    if (!note) return refuse(input, LABEL);
+    // After an earlier request with the key, it may be in the trash again.
+    if (!note) return refuse(input, earlier ? notes.label : LABEL);
     const location = ['location', `${basePath}${notes.path}/${id}`, ...headers];
     return jsonReply(200, String(note.text), [...location, ...stateHeaders(String(note.tag))]);
   }

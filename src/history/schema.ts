@@ -12,7 +12,8 @@ const MAX_SURPLUS = 64;
 /**
  * Returns the query of `result` for the versions of a note: `kept (place, id)`, the oldest first,
  * and `thinned`, whose `hidden` are the ids of those that go, in order. Each version beyond 100
- * drives out the one that stood shortest, whose time counts for the next one; the first one stays.
+ * drives out the one that stood shortest, whose time counts for the next one. The first one stays,
+ * and so does the first one after the clock was set back: its time would make each next one go.
  * So what is hidden does not depend on when it is erased.
  */
 export function thinning(note: string, result: string): string {
@@ -34,7 +35,7 @@ export function thinning(note: string, result: string): string {
             SELECT CAST(key AS INTEGER) AS id, value - lag(value) OVER by_id AS stood,
               row_number() OVER by_id AS rank
             FROM json_each(times) WINDOW by_id AS (ORDER BY CAST(key AS INTEGER)))
-          WHERE rank > 1 ORDER BY stood, id LIMIT 1)
+          WHERE rank > 1 ORDER BY stood < 0, stood, id LIMIT 1)
         FROM thinned WHERE hidden IS NULL
         UNION ALL
         SELECT kept.place, json_set(json_remove(times, '$.' || hidden), '$.' || id, ${toTime}), NULL

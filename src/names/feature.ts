@@ -25,16 +25,26 @@ interface NamedOperation {
   perform(input: AtId, path: string): Promise<Reply>;
   /** Returns the note to create if none has the name; without it, the answer is 404. */
   newNote?(input: Named): Members;
-  /** Resolves with the note of the first request with the same key, if it takes keys. */
+}
+
+/** What else a service has. */
+interface Others {
+  readonly operations?: readonly NamedOperation[];
+  /** Resolves with the note of the first request with the same key, if there was one. */
   findAnswered?(input: Named, path: string): Promise<number | undefined>;
+}
+
+interface Finders {
+  readonly find: ReturnType<typeof createFinder>;
+  readonly findAnswered: Others['findAnswered'] | undefined;
 }
 
 /** The notes at their names; `operations` are what else can be done with them. */
 export function names(
   core: Core,
-  { operations: others = [] }: { readonly operations?: readonly NamedOperation[] } = {},
+  { operations: others = [], findAnswered }: Others = {},
 ): RecordFeature {
-  const find = createFinder(core);
+  const finders = { find: createFinder(core), findAnswered };
   return {
     inLists: namesInLists,
     inWrites: namesOfNotes,
@@ -56,7 +66,7 @@ export function names(
         ...others,
       ];
       return operations.map((each) => {
-        const answer = (input: Named) => performAt(input, each, records, find);
+        const answer = (input: Named) => performAt(input, each, records, finders);
         const route = endpoint(each.method, `/named/{name}${each.suffix}`, answer, each.readBody);
         return { ...route, takesRest: each.suffix === '' };
       });
@@ -73,23 +83,23 @@ async function readNamed({ read, basePath }: Records, input: AtId): Promise<Repl
 /** Performs an operation; repeats this if another request creates or deletes the note. */
 async function performAt(
   sent: Named,
-  { suffix, perform, newNote, findAnswered }: NamedOperation,
+  { suffix, perform, newNote }: NamedOperation,
   { create }: Records,
-  find: ReturnType<typeof createFinder>,
+  { find, findAnswered }: Finders,
 ): Promise<Reply> {
   const name = sent.parameters.name.normalize();
   const input = { ...sent, parameters: { ...sent.parameters, name } };
   const path = `/named/${name}${suffix}`;
+  const findFirst = () =>
+    input.headers['idempotency-key'] === undefined ? undefined : findAnswered?.(input, path);
   for (let isFirst = true; ; isFirst = false) {
     const found = await find(name, isFirst);
-    // A key may be that of a request to the note that had the name.
-    const mayRepeat = !newNote && input.headers['idempotency-key'] !== undefined;
-    let id = found ?? (mayRepeat ? 0 : undefined);
+    let id = found;
     try {
       if (id === undefined) {
-        if (!newNote) throw noNote(name);
-        id = await findAnswered?.(input, path);
+        id = await findFirst();
         if (id === undefined) {
+          if (!newNote) throw noNote(name);
           if (input.headers['if-match']) throw notToReplace(name);
           const body = { ...newNote(input), name };
           const reply = await create({ ...input, parameters: {}, body }, path);
@@ -109,8 +119,17 @@ async function performAt(
       const isMissing = error instanceof Problem && error.slug === 'not-found';
       if (isMissing && isNew) throw noNote(name);
       if (!isMissing && !(isNew && error instanceof Problem && isTaken(error))) throw error;
+      // That the name is in memory may be out of date; else, another note has it.
+      if (!isFirst && isMissing && (await findFirst()) !== undefined) throw noteOfKeyIsGone();
     }
   }
+}
+
+function noteOfKeyIsGone(): Problem {
+  const detail =
+    'The first request with this idempotency key was carried out, and its note has been deleted ' +
+    'since. For another change, use another key.';
+  return new Problem('not-found', detail);
 }
 
 function noNote(name: string): Problem {

@@ -8,6 +8,10 @@ import type { Mend } from '../http/route.ts';
 
 const LINE_FEED = 0x0a;
 
+/** The beginning of a request line, up to raw bytes. PATCH is the end of another method, too. */
+const NAMED_LINE = /(?:GET|HEAD|PUT|(?<!PROP)PATCH|POST|DELETE|OPTIONS) \/named\/[^ ?]*$/;
+const MAX_METHOD_LENGTH = 'PROPPATCH'.length;
+
 /** The part of a socket in Node that reads and writes. */
 interface Handle {
   reading: boolean;
@@ -19,12 +23,13 @@ export const mendRawPath: Mend = (fault, socket, accept) => {
   const { code, rawPacket, bytesParsed = 0 } = fault;
   if (code !== 'HPE_INVALID_URL' || !rawPacket || Number(rawPacket[bytesParsed]) < 0x80)
     return false;
-  const start = rawPacket.lastIndexOf(LINE_FEED, bytesParsed) + 1;
-  const before = rawPacket.toString('latin1', start, bytesParsed);
+  // No line feed need precede the method: a body may end there. The path has no space.
+  const end = rawPacket.lastIndexOf(' ', bytesParsed);
+  const before = rawPacket.toString('latin1', Math.max(0, end - MAX_METHOD_LENGTH), bytesParsed);
+  const [line] = NAMED_LINE.exec(before) ?? [];
   const handle: Handle | null | undefined = Reflect.get(socket, '_handle');
-  if (!/^[A-Z]+ \/named\/[^ ?]*$/.test(before) || !handle || !(socket instanceof Socket))
-    return false;
-  let bytes = rawPacket.subarray(start);
+  if (!line || !handle || !(socket instanceof Socket)) return false;
+  let bytes = rawPacket.subarray(bytesParsed - line.length);
   const pass = () => {
     if (socket.destroyed) return;
     const mended = successorOf(socket, handle);

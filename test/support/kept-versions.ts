@@ -25,6 +25,8 @@ export function keep<Version extends Ended>(shown: Version[], added: Version): v
   const stood = shown.map(
     ({ replacedAt }, place) => replacedAt - (shown[place - 1]?.replacedAt ?? 0),
   );
-  stood[0] = Number.POSITIVE_INFINITY;
-  shown.splice(stood.indexOf(Math.min(...stood)), 1);
+  // Where the clock was set back, the time does not tell.
+  const known = stood.map((ms) => (ms < 0 ? ms + Number.MAX_SAFE_INTEGER : ms));
+  known[0] = Number.POSITIVE_INFINITY;
+  shown.splice(known.indexOf(Math.min(...known)), 1);
 }

@@ -66,6 +66,19 @@ test('raw names: answers keep their order, however the requests arrive', async (
   assertNoErrors(service);
 });
 
+test('raw names: a body before a request line needs no line feed at its end', async (t) => {
+  const service = await startService(t);
+  const put = (name: string) => requestText(`PUT /named/${name}`, [JSON_TYPE], NOTE);
+  const { socket, rest } = await converse(service);
+  socket.write(`${put('ü')}${put('a')}${put('é')}${requestText('GET /named/ü')}${get()}`);
+  const statuses = (await rest()).map(({ status }) => status);
+  assert.deepEqual(statuses, [201, 201, 201, 200, 200]);
+  for (const method of ['PROPPATCH', 'REPORT', 'MKCOL']) {
+    const other = await exchange(service, requestText(`${method} /named/ü`));
+    assertProblem(other, 'bad-request');
+  }
+});
+
 test('raw names: what is malformed is refused as ever', async (t) => {
   const service = await startService(t);
   const curl = "must be percent-encoded (with curl: --get --data-urlencode 'q=TEXT').";

@@ -395,6 +395,27 @@ test('versions: an earlier text is listed, read and restored', async (t) => {
   assert.equal(await status('DELETE', '/notes/1/versions'), 204);
 });
 
+test('versions: texts after the clock was set back stay as long as others do', async (t) => {
+  setLimits(t, RETENTION_TIMES, { thinEveryMs: 3_600_000, pauseFactor: 0 });
+  const { service, json } = await start(t);
+  await json('POST', '/notes', { title: 'a', body: 'text' });
+  const other = await openPath(service.file);
+  t.after(() => other.close());
+  // A second each; then, an hour before, a minute each.
+  await change(
+    other,
+    `${withNumbers(120)} INSERT INTO note_versions
+     SELECT NULL, 1, n, 0, ${Date.now()} + iif(n <= 100, n * 1000, n * 60000 - 9600000), 't', 'b'
+     FROM numbers`,
+  );
+  const { body } = await json('GET', '/notes/1/versions?limit=20&fields=version');
+  const numbers = body.items.map(({ version }: { version: number }) => version);
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: 20 }, (_, place) => 120 - place),
+  );
+});
+
 test('versions: a note shows 100, and the others are erased', async (t) => {
   setLimits(t, RETENTION_TIMES, { thinEveryMs: 3_600_000, pauseFactor: 0 });
   const { service, json, status } = await start(t);

@@ -102,6 +102,8 @@ for (const [engine, start] of Object.entries(ENGINES))
         const again = await service.request(method, at, keyed(partsOf(first)));
         assert.deepEqual(await stateOf(service), undone, label);
         const isGone = /the trash/.test(what) || (what === 'a name' && at !== path);
+        if (what === 'a restore from the trash')
+          assert.equal(again.json.detail, 'Note with ID 1 was not found.');
         if (!isGone) assert.ok(again.status === done.status && isReplay(again), label);
         const other = await service.request(method, at, keyed({ json: { title: 'other' } }));
         if (method === 'PATCH') assert.equal(other.status, 422, label);
@@ -124,15 +126,31 @@ test('keys of changes: what was refused can be repeated, and is carried out then
   assert.equal((await request('PATCH', '/named/nobody', refused)).status, 404);
 });
 
-test('keys of changes: a name that another note has now is that of the first one', async (t) => {
-  const { request } = await startService(t);
-  await request('PUT', '/named/named', { json: { title: 'a', body: 'b' } });
-  await request('DELETE', '/named/named', keyed());
-  await request('PUT', '/named/named', { json: { title: 'new', body: 'b' } });
-  const again = await request('DELETE', '/named/named', keyed());
-  assert.ok(isReplay(again));
-  assert.equal((await request('GET', '/named/named')).json.title, 'new');
-});
+const AT_NAMES: Readonly<Record<string, Request>> = {
+  'a change': ['PATCH', '/named/named', { title: 'changed' }],
+  'a deletion': ['DELETE', '/named/named'],
+  'an append': ['POST', '/named/named/append', { text: 'c' }],
+  'an edit': ['POST', '/named/named/edit', { old_text: 'b', new_text: 'c' }],
+};
+
+for (const [what, [method, path, json]] of Object.entries(AT_NAMES))
+  test(`keys of changes: ${what} at a name is repeated when its note has lost the name`, async (t) => {
+    const { request } = await startService(t);
+    const send = () => request(method, path, keyed(json ? { json } : {}));
+    await request('PUT', '/named/named', { json: { title: 'a', body: 'b' } });
+    const first = await send();
+    if (method !== 'DELETE') await request('PATCH', '/notes/1', { json: { name: 'other' } });
+    const again = await send();
+    assert.deepEqual([again.status, again.text, isReplay(again)], [first.status, first.text, true]);
+    await request('DELETE', '/notes/1');
+    if (method !== 'DELETE') assert.match((await send()).text, /No note is named named/);
+    await request('PUT', '/named/named', { json: { title: 'new', body: 'b' } });
+    const late = await send();
+    if (method === 'PATCH') assert.match(late.text, /its note has been deleted since/);
+    else assert.ok(isReplay(late));
+    const { json: note } = await request('GET', '/named/named');
+    assert.deepEqual([note.title, note.body], ['new', 'b']);
+  });
 
 test('keys of changes: several at once have each their own', async (t) => {
   const service = await startService(t);
