@@ -186,20 +186,8 @@ function changesSql(
   isSelected: string,
 ): string {
   const membersOf = (resource: Resource) => selections[RESOURCES.indexOf(resource)]?.members ?? [];
-  const sizeSql = ofRecordSql((resource) => {
-    const large = membersOf(resource).filter(
-      ({ name, dependsOnOthers }) => dependsOnOthers || resource.fields[name]?.type === 'text',
-    );
-    return ['0', ...large.map(({ sql }) => `coalesce(octet_length(${sql}), 0)`)].join(' + ');
-  });
   const recordSql = (resource: Resource) => `json_object(${membersSql(membersOf(resource))})`;
-  const record = withRecords
-    ? ` || ',"record":' || coalesce(${ofRecordSql(recordSql)}, 'null')`
-    : '';
-  const sized = `
-    SELECT *, sum(size) OVER (ORDER BY number) - size AS before
-    FROM (SELECT *, coalesce(${sizeSql}, 0) AS size FROM due)`;
-  const taken = withRecords ? `(${sized}) AS due WHERE before < ${MAX_RECORD_BYTES}` : 'due';
+  const record = withRecords ? ` || ',"record":' || coalesce(record, 'null')` : '';
   const limit = `?1 ->> '$[2]'`;
   const logged = (most: string) => `
       SELECT number, type, id, other_id, at FROM ${CHANGES}
@@ -210,6 +198,15 @@ function changesSql(
        due AS MATERIALIZED (
          SELECT * FROM looked WHERE ${isSelected} ORDER BY number LIMIT ${limit})`
     : `due AS MATERIALIZED (${logged(limit)})`;
+  // One by one, because records can be large: none is made after the last one that is taken.
+  const taken = `,
+    placed AS MATERIALIZED (SELECT *, row_number() OVER (ORDER BY number) AS place FROM due),
+    taken AS (
+      SELECT 0 AS place, 0 AS before, NULL AS record
+      UNION ALL
+      SELECT due.place, before + coalesce(octet_length(record), 0), ${ofRecordSql(recordSql)}
+      FROM taken CROSS JOIN placed AS due ON due.place = taken.place + 1
+      WHERE before + coalesce(octet_length(record), 0) < ${MAX_RECORD_BYTES})`;
   const lookedAt = `
       (SELECT iif(count(*) < ${MAX_LOOKED_AT}, last, max(number)) FROM looked) AS looked_at,
       (SELECT count(*) FROM due) AS found,`;
@@ -219,13 +216,13 @@ function changesSql(
         generation = ?1 ->> '$[0]' AND
           ?1 ->> '$[1]' BETWEEN ${FIRST_KEPT} AND ${LAST_NUMBER} AS is_logged
       FROM notes_server_generation),
-    ${due}
+    ${due}${withRecords ? taken : ''}
     SELECT place.*, ${isSelected && lookedAt} (
       SELECT group_concat(
         '{"id":"' || place.generation || '-' || number || '","type":"' || type ||
           '","at":' || coalesce('"' || ${timeSql('at')} || '"', 'null') ||
           ${byResourceSql(idMembersSql)}${record} || '}',
         char(10) ORDER BY number)
-      FROM ${taken}) AS lines
+      FROM ${withRecords ? 'taken JOIN placed USING (place)' : 'due'}) AS lines
     FROM place`;
 }
