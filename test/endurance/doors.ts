@@ -143,6 +143,7 @@ export const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [HISTORY, '  name TEXT,\n'],
     [HISTORY, ' (SELECT name FROM note_names WHERE note_id = old.id),\n     '],
     [HISTORY, " name: 'name',"],
+    ['src/history/kept.ts', "    { name: 'name', sql: 'name' },\n"],
     [WRITES, /.*\bname: `[^`]*`,\n/],
     ['src/resources/notes.ts', /.*names: .*\n/],
     [WRITES, "'note_names'", 'notes.table'],

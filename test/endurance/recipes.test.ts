@@ -119,8 +119,8 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
       assert.equal((await json('GET', '/notes?order=priority&after=1')).status, 422);
 
       // An included member, an operation, a demonstration
-      const { body } = await json('GET', '/notes?include=comments_count&fields=id');
-      const counts = body.items.map((item: Record<string, number>) => item.comments_count);
+      const { body } = await json('GET', '/notes?include=tags_count&fields=id');
+      const counts = body.items.map((item: Record<string, number>) => item.tags_count);
       assert.deepEqual(counts, [1, 0]);
       assert.deepEqual((await json('GET', '/stats')).body, 2);
       const items = { items: ['a', 'b'] };

@@ -73,7 +73,7 @@ function addFields(copy: Copy): void {
   for (const [name, [{ type, default: byDefault }]] of entries) {
     const isText = type === 'string';
     const field = `{ type: '${isText ? 'text' : type}', default: ${JSON.stringify(byDefault)} }`;
-    copy.insert('src/resources/notes.ts', `, ${name}: ${field}`, ' },\n  search');
+    copy.insert('src/resources/notes.ts', `, ${name}: ${field}`, ' },\n  orders');
     const column = isText ? `TEXT NOT NULL DEFAULT '${byDefault}'` : 'INTEGER NOT NULL DEFAULT 0';
     for (const table of ['notes', 'deleted_notes'])
       columns.push(`ALTER TABLE ${table} ADD COLUMN ${name} ${column};`);
@@ -89,17 +89,17 @@ function addFilters(copy: Copy): void {
 }
 
 function addOrder(copy: Copy): void {
-  copy.insert('src/resources/notes.ts', `orders: { priority: 'notes.priority' },`, '  search: {');
+  copy.insert('src/resources/notes.ts', `priority: 'notes.priority', `, 'created: ');
 }
 
 function addIncludedMember(copy: Copy): void {
   copy.editContract(({ components: { schemas } }) => {
-    const description = 'The number of comments; only with `include=comments_count`.';
+    const description = 'The number of tags; only with `include=tags_count`.';
     const $ref = '#/components/schemas/Count';
-    schemas.NotePart.properties.comments_count = { $ref, description };
+    schemas.NotePart.properties.tags_count = { $ref, description };
   });
-  const sql = '(SELECT count(*) FROM comments WHERE note_id = notes.id)';
-  const entry = `included: { comments_count: '${sql}' },`;
+  const sql = '(SELECT count(*) FROM note_tags WHERE note_id = notes.id)';
+  const entry = `included: { tags_count: '${sql}' },`;
   copy.insert('src/resources/notes.ts', entry, '  search: {');
 }
 

@@ -102,6 +102,7 @@ const WRONG: readonly (readonly [name: string, args: object, next: RegExp])[] = 
   ['get_note', { name: 'nobody' }, /^No note is named nobody\. .*search_notes/],
   ['list_comments', { name: 'nobody' }, /^No note is named nobody\. .*search_notes/],
   ['append_to_note', { name: 'nobody', text: 'a' }, /call again with create/],
+  ['append_to_note', { name: 'nobody', text: 'a', create: false }, /call again with create/],
   ['get_note', { name: 'a//b' }, /^name must not have empty segments.*search_notes/],
   ['append_to_note', { name: '..', text: 'a', create: true }, /^name must not have dot segments/],
   ['update_note', { id: 1, etag: '00000000-1', body: 'a' }, /Read it again with get_note/],
