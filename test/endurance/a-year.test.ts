@@ -232,7 +232,7 @@ test('a year: every command of the guide works, in order', { timeout: 180_000 },
       await packNewVersion(old);
     },
     [`ln -sfn notes-server-${VERSION}`]: async () => {
-      assert.equal(await old.run('notes-server --version'), `${NEXT}\n`);
+      assert.equal((await old.run('notes-server --version')).split(/[ \n]/, 1)[0], NEXT);
       await old.add('with the next version');
     },
     'sed -n': () => old.has('first'),

@@ -219,9 +219,10 @@ for (const viewport of [PHONE, DESKTOP]) {
     await page.keyboard.press('Enter');
     const id = operation.getByPlaceholder('note_id');
     await id.waitFor();
-    /** Back from Execute, over the inputs of fields, include, if-none-match and if-match. */
+    /** Back from Execute, over the other inputs. */
     const backToId = async () => {
-      for (let count = 0; count < 5; count += 1) await page.keyboard.press('Shift+Tab');
+      do await page.keyboard.press('Shift+Tab');
+      while (!(await id.evaluate((element) => element.matches(':focus'))));
     };
     await tabTo(page, id);
     await page.keyboard.type('9999');
