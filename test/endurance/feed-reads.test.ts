@@ -29,7 +29,8 @@ test('feed reads: many ask for much at once', async (t) => {
   const database = await openPath(db);
   for (const sql of [
     `INSERT INTO notes (title, body) VALUES ('small', 'b'), ('large', 'b')`,
-    `${withNumbers(TAGS)} INSERT INTO tags (name) SELECT printf('%.*c', 150, 't') || n FROM numbers`,
+    `${withNumbers(TAGS)}
+     INSERT INTO tags (name) SELECT printf('%.*c', 150, 't') || n FROM numbers`,
     'INSERT INTO note_tags (note_id, tag_id) SELECT 2, id FROM tags',
     `${withNumbers(LOGGED)} INSERT INTO changes (type, id) SELECT 'note.updated', 1 FROM numbers`,
     `${withNumbers(CHANGED)} INSERT INTO changes (type, id) SELECT 'note.updated', 2 FROM numbers`,
