@@ -42,8 +42,6 @@ export interface Selection {
   readonly members: readonly {
     readonly name: string;
     readonly sql: string;
-    /** Whether a change of another record can change it. */
-    readonly dependsOnOthers?: boolean;
   }[];
   /** The values of the filters that it uses. */
   readonly values: Readonly<Record<string, unknown>>;

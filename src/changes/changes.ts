@@ -33,8 +33,11 @@ export interface Changes {
 
 export const KEPT_CHANGES = 1_000_000;
 
-/** How many changes a read looks at, of which it may select some. */
-export const MAX_LOOKED_AT = 16_384;
+/** How many changes a read looks at, of which it may select some: others wait for it. */
+export const MAX_LOOKED_AT = 2_048;
+
+/** How many changes a read looks at for the first one at a time. Tests change it. */
+export const PLACE_LIMITS = { lookedAt: 65_536 };
 
 /** How many bytes of records a read returns at most, unless a single record exceeds them. */
 export const MAX_RECORD_BYTES = 262_144;
@@ -62,24 +65,40 @@ export async function lastCursor(source: Source): Promise<Cursor> {
   return cursorOf(row);
 }
 
-/**
- * Resolves with the cursor before the first change at a time, in ms since 1970, or later; undefined
- * if the log no longer has all changes since then.
- */
-export async function cursorAt(source: Source, ms: number): Promise<Cursor | undefined> {
+/** A search for the first change at a time or later, in ms since 1970. */
+export interface PlaceRequest {
+  readonly ms: number;
+  /** The number of the last change that was looked at, if there was one. */
+  readonly after?: number;
+}
+
+/** The cursor before that change; the number to go on from, if it was not found yet. */
+export type Place = { readonly cursor: Cursor } | { readonly after: number };
+
+/** Resolves with a place; undefined if the log no longer has all changes since that time. */
+export async function findPlace(
+  source: Source,
+  { ms, after = -1 }: PlaceRequest,
+): Promise<Place | undefined> {
+  const { lookedAt } = PLACE_LIMITS;
   const sql = `
     WITH log AS (
       SELECT generation, ${LAST_NUMBER} AS last, ${FIRST_KEPT} AS before
-      FROM notes_server_generation)
-    SELECT generation, coalesce((
-        SELECT number - 1 FROM ${CHANGES} WHERE number > before AND at >= ?1 ->> '$'
-        ORDER BY number LIMIT 1), last) AS last,
-      before = 0 OR ?1 ->> '$' > (
+      FROM notes_server_generation),
+    looked AS (
+      SELECT number, at FROM ${CHANGES}
+      WHERE number > max(?1 ->> '$[1]', (SELECT before FROM log)) ORDER BY number LIMIT ${lookedAt})
+    SELECT generation, coalesce(
+        (SELECT number - 1 FROM looked WHERE at >= ?1 ->> '$[0]' ORDER BY number LIMIT 1),
+        (SELECT iif(count(*) < ${lookedAt}, last, NULL) FROM looked)) AS last,
+      (SELECT max(number) FROM looked) AS looked_at,
+      ?1 ->> '$[1]' >= before OR before = 0 OR ?1 ->> '$[0]' > (
         SELECT at FROM ${CHANGES} WHERE number > before AND at IS NOT NULL
         ORDER BY number LIMIT 1) AS is_logged
     FROM log`;
-  const [row] = await source.read({ sql, parameter: JSON.stringify(ms) });
-  return row?.is_logged === 1 ? cursorOf(row) : undefined;
+  const [row] = await source.read({ sql, parameter: JSON.stringify([ms, after]) });
+  if (row?.is_logged !== 1) return undefined;
+  return row.last === null ? { after: Number(row.looked_at) } : { cursor: cursorOf(row) };
 }
 
 /** Resolves with the changes after a cursor; undefined if the log no longer has all of them. */
@@ -167,20 +186,8 @@ function changesSql(
   isSelected: string,
 ): string {
   const membersOf = (resource: Resource) => selections[RESOURCES.indexOf(resource)]?.members ?? [];
-  const sizeSql = ofRecordSql((resource) => {
-    const large = membersOf(resource).filter(
-      ({ name, dependsOnOthers }) => dependsOnOthers || resource.fields[name]?.type === 'text',
-    );
-    return ['0', ...large.map(({ sql }) => `coalesce(octet_length(${sql}), 0)`)].join(' + ');
-  });
   const recordSql = (resource: Resource) => `json_object(${membersSql(membersOf(resource))})`;
-  const record = withRecords
-    ? ` || ',"record":' || coalesce(${ofRecordSql(recordSql)}, 'null')`
-    : '';
-  const sized = `
-    SELECT *, sum(size) OVER (ORDER BY number) - size AS before
-    FROM (SELECT *, coalesce(${sizeSql}, 0) AS size FROM due)`;
-  const taken = withRecords ? `(${sized}) AS due WHERE before < ${MAX_RECORD_BYTES}` : 'due';
+  const record = withRecords ? ` || ',"record":' || coalesce(record, 'null')` : '';
   const limit = `?1 ->> '$[2]'`;
   const logged = (most: string) => `
       SELECT number, type, id, other_id, at FROM ${CHANGES}
@@ -191,6 +198,15 @@ function changesSql(
        due AS MATERIALIZED (
          SELECT * FROM looked WHERE ${isSelected} ORDER BY number LIMIT ${limit})`
     : `due AS MATERIALIZED (${logged(limit)})`;
+  // One by one, because records can be large: none is made after the last one that is taken.
+  const taken = `,
+    placed AS MATERIALIZED (SELECT *, row_number() OVER (ORDER BY number) AS place FROM due),
+    taken AS (
+      SELECT 0 AS place, 0 AS before, NULL AS record
+      UNION ALL
+      SELECT due.place, before + coalesce(octet_length(record), 0), ${ofRecordSql(recordSql)}
+      FROM taken CROSS JOIN placed AS due ON due.place = taken.place + 1
+      WHERE before + coalesce(octet_length(record), 0) < ${MAX_RECORD_BYTES})`;
   const lookedAt = `
       (SELECT iif(count(*) < ${MAX_LOOKED_AT}, last, max(number)) FROM looked) AS looked_at,
       (SELECT count(*) FROM due) AS found,`;
@@ -200,13 +216,13 @@ function changesSql(
         generation = ?1 ->> '$[0]' AND
           ?1 ->> '$[1]' BETWEEN ${FIRST_KEPT} AND ${LAST_NUMBER} AS is_logged
       FROM notes_server_generation),
-    ${due}
+    ${due}${withRecords ? taken : ''}
     SELECT place.*, ${isSelected && lookedAt} (
       SELECT group_concat(
         '{"id":"' || place.generation || '-' || number || '","type":"' || type ||
           '","at":' || coalesce('"' || ${timeSql('at')} || '"', 'null') ||
           ${byResourceSql(idMembersSql)}${record} || '}',
         char(10) ORDER BY number)
-      FROM ${taken}) AS lines
+      FROM ${withRecords ? 'taken JOIN placed USING (place)' : 'due'}) AS lines
     FROM place`;
 }

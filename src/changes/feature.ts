@@ -85,10 +85,10 @@ function askedIn({ type: types = [], tag, fields = [], include = [] }: ChangesQu
 }
 
 /** Resolves with the cursor at which a client begins. Throws 410, and 422 for what is no time. */
-async function startAt(feed: ChangeFeed, since: string): Promise<Cursor> {
+async function startAt(feed: ChangeFeed, since: string, call: Call): Promise<Cursor> {
   if (CURSOR.test(since)) return parseCursor(since);
   const time = parseTime(since);
-  if (time) return (await feed.cursorAt(time.ceiling)) ?? expired();
+  if (time) return (await feed.cursorAt(time.ceiling, call)) ?? expired();
   const detail = 'must be a time that exists';
   throw validationFailed([{ field: 'since', in: 'query', code: 'format', detail }]);
 }
@@ -105,7 +105,7 @@ async function readPage(feed: ChangeFeed, { parameters, call }: ChangesInput): P
   const { since, limit, wait } = parameters;
   const asked = askedIn(parameters);
   if (since === undefined) return { items: [], next: await feed.lastCursor(), hasMore: false };
-  let after = await startAt(feed, since);
+  let after = await startAt(feed, since, call);
   const deadline = performance.now() + wait * 1_000;
   const signal = wait > 0 ? call.inputSignal() : undefined;
   for (;;) {
@@ -145,7 +145,7 @@ async function openStream(feed: ChangeFeed, input: ChangesInput): Promise<Reply>
   const { parameters, headers, call } = input;
   const asked = askedIn(parameters);
   const sent = headers['last-event-id'] || parameters.since;
-  const after = sent === undefined ? await feed.lastCursor() : await startAt(feed, sent);
+  const after = sent === undefined ? await feed.lastCursor() : await startAt(feed, sent, call);
   const request = { after, limit: 1_000, ...asked };
   const { round } = feed;
   const first = (await feed.read(request)) ?? expired();

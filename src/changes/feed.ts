@@ -1,16 +1,19 @@
 // Tells followers of the log when there is something new; looks only while somebody follows.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { waitWithin } from '../bounded-wait.ts';
-import { Batcher } from '../storage/batcher.ts';
+import type { Call } from '../http/route.ts';
+import { BATCH_LIMITS, Batcher } from '../storage/batcher.ts';
 import type { Database } from '../storage/database.ts';
 import {
   type Changes,
   type ChangesRequest,
   type Cursor,
-  cursorAt,
   cursorText,
+  findPlace,
   lastCursor,
   ownSelection,
+  type Place,
+  type PlaceRequest,
   readChanges,
 } from './changes.ts';
 
@@ -28,8 +31,10 @@ export const FEED_TIMES = {
 /** The changes of a database, for all who follow them. */
 export class ChangeFeed {
   readonly #database: Database;
-  /** Reads once for all who ask the same at the same time. */
-  readonly #reads: Batcher<ChangesRequest, Changes | undefined>;
+  readonly #plain: Batcher<ChangesRequest, Changes | undefined>;
+  /** Those with records, or of a part of the changes. */
+  readonly #costly: Batcher<ChangesRequest, Changes | undefined>;
+  readonly #places: Batcher<PlaceRequest, Place | undefined>;
   readonly #waiting = new Set<() => void>();
   #roundBeganMs = 0;
   #nextRound: NodeJS.Timeout | undefined;
@@ -43,19 +48,10 @@ export class ChangeFeed {
 
   constructor(database: Database) {
     this.#database = database;
-    this.#reads = new Batcher({
-      run: (requests) => {
-        const reads = new Map<string, Promise<Changes | undefined>>();
-        const results = requests.map((each) => {
-          const key = JSON.stringify(each);
-          const read = reads.get(key) ?? readChanges(database, each, this.selects);
-          reads.set(key, read);
-          return read;
-        });
-        return Promise.all(results);
-      },
-      concurrency: 2,
-    });
+    const read = (request: ChangesRequest) => readChanges(database, request, this.selects);
+    this.#plain = batcherOf(read);
+    this.#costly = batcherOf(read);
+    this.#places = batcherOf((request: PlaceRequest) => findPlace(database, request));
   }
 
   lastCursor(): Promise<Cursor> {
@@ -63,12 +59,19 @@ export class ChangeFeed {
   }
 
   /** Resolves with the cursor before the first change at a time or later, if all since are kept. */
-  cursorAt(ms: number): Promise<Cursor | undefined> {
-    return cursorAt(this.#database, ms);
+  async cursorAt(ms: number, call?: Pick<Call, 'ensureSendable'>): Promise<Cursor | undefined> {
+    let place: Place | undefined = await this.#places.submit({ ms });
+    while (place && !('cursor' in place)) {
+      call?.ensureSendable();
+      place = await this.#places.submit({ ms, after: place.after });
+    }
+    return place?.cursor;
   }
 
   read(request: ChangesRequest): Promise<Changes | undefined> {
-    return this.#reads.submit(request);
+    const { withRecords, types, parameters } = request;
+    const isCostly = withRecords || types?.length || parameters?.tag;
+    return (isCostly ? this.#costly : this.#plain).submit(request);
   }
 
   /** Resolves when another round has begun, after `ms`, or when the signal aborts. */
@@ -133,4 +136,23 @@ export class ChangeFeed {
     }
     this.#scheduleLook();
   }
+}
+
+/** Returns a batcher that reads once for all who ask the same at the same time. */
+function batcherOf<Request, Answer>(
+  read: (request: Request) => Promise<Answer>,
+): Batcher<Request, Answer> {
+  return new Batcher({
+    // One after the other, so that the reads of others need not wait for all of them.
+    async run(requests) {
+      const answers = new Map<string, Answer>();
+      const keys = requests.map((request) => JSON.stringify(request));
+      for (const [index, request] of requests.entries()) {
+        const key = keys[index] ?? '';
+        if (!answers.has(key)) answers.set(key, await read(request));
+      }
+      return keys.map((key) => answers.get(key) as Answer);
+    },
+    limits: { ...BATCH_LIMITS, batchItems: 2_048 },
+  });
 }

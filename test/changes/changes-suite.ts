@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  type ChangesRequest,
   type Cursor,
   KEPT_CHANGES,
   lastCursor,
   MAX_LOOKED_AT,
   MAX_RECORD_BYTES,
+  PLACE_LIMITS,
   readChanges,
 } from '../../src/changes/changes.ts';
 import { ChangeFeed, FEED_TIMES } from '../../src/changes/feed.ts';
@@ -168,6 +170,35 @@ export function testChanges(engine: Engine): void {
     ]);
     assert.ok(results.every((each) => each?.items.length === 0));
     assert.equal(reads.length, 2);
+  });
+
+  test('change feed: what many ask for waits for itself, not in front of others', async (t) => {
+    const opened = await engine.open(t);
+    let [reading, most, count] = [0, 0, 0];
+    const read: Database['read'] = async (statement) => {
+      reading += 1;
+      count += 1;
+      most = Math.max(most, reading);
+      return opened.read(statement).finally(() => {
+        reading -= 1;
+      });
+    };
+    const feed = startFeed(t, { ...opened, read });
+    await tablesOf(opened).notes.create([['a', 'b']]);
+    const after = { ...(await feed.lastCursor()), number: 0 };
+    const limits = Array.from({ length: 50 }, (_, index) => index + 1);
+    const asked: Partial<ChangesRequest>[] = [{}, { withRecords: true }, { types: ['none'] }];
+    setLimits(t, PLACE_LIMITS, { lookedAt: 1 });
+    for (const each of asked) {
+      [most, count] = [0, 0];
+      const request = { after, withRecords: false, ...each };
+      await Promise.all(limits.map((limit) => feed.read({ ...request, limit })));
+      assert.deepEqual([most, count], [1, 50]);
+    }
+    [most, count] = [0, 0];
+    const late = limits.map((limit) => feed.cursorAt(8e15 + limit));
+    assert.deepEqual(new Set((await Promise.all(late)).map((each) => each?.number)).size, 1);
+    assert.deepEqual([most, count], [1, 100]);
   });
 
   test('change feed: looks for changes only while somebody waits', async (t) => {

@@ -143,6 +143,9 @@ test('scripting: the command undoes what a loop changed since a time', async (t)
   const script = codeBlocks(section, 'sh').find((code) => code.includes('undo-since')) ?? '';
   const file = join(temporaryFolder(t), 'undo-since');
   writeFileSync(file, script.replace('limit=1000', 'limit=7'), { mode: 0o755 });
+  // The times of versions, with which it compares, end with Z.
+  const isElsewhere = inShell('sh', `'${file}' ${since.replace('Z', '-05:00')}`);
+  await assert.rejects(isElsewhere, /usage: undo-since TIME, in UTC/);
   const { stdout } = await inShell('sh', `'${file}' ${since}`);
   assert.deepEqual(
     [stdout.match(/good \d/g), await bodyOf(1), await bodyOf(2)],

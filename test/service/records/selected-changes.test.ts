@@ -1,7 +1,7 @@
 // Which changes a client selects, what their records have, where it begins, and in which form.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { MAX_LOOKED_AT } from '../../../src/changes/changes.ts';
+import { MAX_LOOKED_AT, PLACE_LIMITS } from '../../../src/changes/changes.ts';
 import { STREAM_TIMES } from '../../../src/changes/feature.ts';
 import { openPath, withNumbers } from '../../support/databases.ts';
 import { clusterAddress, type Ends } from '../../support/engine.ts';
@@ -172,11 +172,15 @@ test('changes: from a time on', async (t) => {
   const all = (await idsSince('1970-01-01T00:00:00Z')) as number[];
   const from = (first: number) => all.filter((number) => number >= first);
   assert.equal(all[0], 1);
-  assert.deepEqual(await idsSince('1970-01-01T00:00:03Z'), from(3));
-  assert.deepEqual(await idsSince('1970-01-01T01:00:02.000%2B01:00'), from(2));
-  assert.deepEqual(await idsSince('1970-01-01T00:00:02.0000001Z'), from(3));
-  assert.deepEqual(await idsSince('1970-01-01T00:00:06.5Z'), from(8));
-  assert.deepEqual(await idsSince('2999-01-01T00:00:00Z'), []);
+  // One read looks at some of the log, and the next one goes on.
+  for (const lookedAt of [1, 2, PLACE_LIMITS.lookedAt]) {
+    setLimits(t, PLACE_LIMITS, { lookedAt });
+    assert.deepEqual(await idsSince('1970-01-01T00:00:03Z'), from(3));
+    assert.deepEqual(await idsSince('1970-01-01T01:00:02.000%2B01:00'), from(2));
+    assert.deepEqual(await idsSince('1970-01-01T00:00:02.0000001Z'), from(3));
+    assert.deepEqual(await idsSince('1970-01-01T00:00:06.5Z'), from(8));
+    assert.deepEqual(await idsSince('2999-01-01T00:00:00Z'), []);
+  }
   for (const wrong of ['1970-02-30T00:00:00Z', '1970-01-01', '1970-01-01T24:00:00Z', 'now'])
     assert.equal(await idsSince(wrong), 422, wrong);
   const stream = await openStream(t, service.url, '/changes?since=1970-01-01T00:00:09Z');
@@ -186,4 +190,6 @@ test('changes: from a time on', async (t) => {
   await set('UPDATE notes_server_generation SET first = 4');
   assert.equal(await idsSince('1970-01-01T00:00:02.5Z'), 410);
   assert.deepEqual(await idsSince('1970-01-01T00:00:02.501Z'), from(6));
+  setLimits(t, PLACE_LIMITS, { lookedAt: 1 });
+  assert.deepEqual(await idsSince('1970-01-01T00:00:08.5Z'), from(9));
 });
