@@ -149,12 +149,11 @@ export class HttpServer {
 
   #mend(socket: Duplex, error: Error): void {
     const accept = (mended: Socket) => this.#server.emit('connection', mended);
-    const mend = () => {
-      if (!this.#options.mend(error, socket, accept)) this.#answerFaulty(socket, faultOf(error));
-    };
     const latest = this.#connections.latestOn(socket);
-    if (latest?.message.complete) this.#connections.runAfter(socket, latest.response, mend);
-    else mend();
+    // While an earlier request is not answered, more input may arrive.
+    const isIdle = latest === undefined || latest.response.closed;
+    if (!isIdle || !this.#options.mend(error, socket, accept))
+      this.#answerFaulty(socket, faultOf(error));
   }
 
   #answerFaulty(socket: Duplex, problem: Problem): void {
