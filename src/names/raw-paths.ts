@@ -1,7 +1,7 @@
 // Names that arrive as raw bytes of UTF-8, as curl sends `Küche.md`. The parser of Node refuses
 // them, and cannot go on. So the connection gets a new socket, and with it a new parser, which
-// reads the request line once more, percent-encoded. Behind a request that is not answered yet, such
-// a name is refused.
+// reads the request line once more, percent-encoded. Behind a request that is not answered yet,
+// such a name is refused.
 import { Socket } from 'node:net';
 import { nextTick } from 'node:process';
 import { HTTP_LIMITS } from '../http/limits.ts';

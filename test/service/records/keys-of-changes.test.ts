@@ -134,7 +134,7 @@ const AT_NAMES: Readonly<Record<string, Request>> = {
 };
 
 for (const [what, [method, path, json]] of Object.entries(AT_NAMES))
-  test(`keys of changes: ${what} at a name is repeated when its note has lost the name`, async (t) => {
+  test(`keys of changes: ${what} at a name is repeated after a rename`, async (t) => {
     const { request } = await startService(t);
     const send = () => request(method, path, keyed(json ? { json } : {}));
     await request('PUT', '/named/named', { json: { title: 'a', body: 'b' } });
