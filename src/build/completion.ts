@@ -12,6 +12,7 @@ interface Schema {
   readonly properties: Record<string, object>;
   readonly required: string[];
   readonly enum: string[];
+  readonly 'x-enum-varnames'?: string[];
   readonly items: { readonly enum: string[]; 'x-enum-varnames'?: string[] };
   maxItems: number;
 }
@@ -53,6 +54,7 @@ export async function completeFile(file: URL): Promise<void> {
 
 /** Adds to `contract` what follows. Throws if it lacks a schema or a parameter of a resource. */
 export function complete(contract: Contract, resources: readonly Resource[]): void {
+  for (const resource of resources) completeCount(contract, resource);
   for (const resource of resources) {
     completeBodies(contract, resource);
     completeChoices(contract, resource);
@@ -60,6 +62,14 @@ export function complete(contract: Contract, resources: readonly Resource[]): vo
   }
   const all = found(contract.components.parameters, 'ChangesFields').schema;
   choose(all, resources.flatMap(rowColumnsOf));
+}
+
+/** Lists of owners can count what they own. */
+function completeCount({ components }: Contract, { owner, table }: Resource): void {
+  if (!owner) return;
+  const { properties } = found(components.schemas, `${owner.resource.label}Part`);
+  const description = `The number of ${table}; only with \`include=${table}_count\`.`;
+  properties[`${table}_count`] ??= { $ref: '#/components/schemas/Count', description };
 }
 
 /** Bodies have the fields; requests ignore other members, and whole examples have the defaults. */
@@ -122,8 +132,12 @@ function completeChoices({ components }: Contract, resource: Resource): void {
 
   const names = Object.keys(orders).flatMap((name) => [name, `-${name}`]);
   if (names.length === 0) return;
-  const listed = found(parameters, `${label}Order`).schema.enum;
-  listed.push(...names.filter((name) => !listed.includes(name)));
+  const { schema } = found(parameters, `${label}Order`);
+  for (const name of names) {
+    if (schema.enum.includes(name)) continue;
+    schema.enum.push(name);
+    schema['x-enum-varnames']?.push(pascal(name.replace('-', 'minus_')));
+  }
 }
 
 /** Each list has the filters by fields, as parameters such as `TagNameFilter`. */

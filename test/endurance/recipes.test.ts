@@ -128,15 +128,15 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
 
       // A resource
       const { next } = (await json('GET', '/changes')).body;
-      const created = await json('POST', '/folders', { name: 'work' });
+      const created = await json('POST', '/binders', { name: 'work' });
       assert.deepEqual(created, { status: 201, body: { id: 1, name: 'work' } });
-      assert.equal((await json('GET', '/folders?name=work')).body.total, 1);
-      assert.equal((await json('PUT', '/folders/1', { name: 'home' })).body.name, 'home');
+      assert.equal((await json('GET', '/binders?name=work')).body.total, 1);
+      assert.equal((await json('PUT', '/binders/1', { name: 'home' })).body.name, 'home');
       assert.match(
-        (await json('GET', '/folders/2')).body.detail,
-        /^Folder with ID 2 was not found/,
+        (await json('GET', '/binders/2')).body.detail,
+        /^Binder with ID 2 was not found/,
       );
-      assert.match((await send(url, 'GET', `/changes?since=${next}`)).text, /"folder\.updated"/);
+      assert.match((await send(url, 'GET', `/changes?since=${next}`)).text, /"binder\.updated"/);
 
       // A resource that notes own comes back with its note, and is erased with it.
       const remarks = '/notes/2/remarks';
@@ -157,7 +157,7 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
       for (const path of ['/notes/3', '/trash/3']) await json('DELETE', path);
 
       // A tool
-      const params = { name: 'list_folders', arguments: { limit: '5' } };
+      const params = { name: 'list_binders', arguments: {} };
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
       const { result } = (await json('POST', '/mcp', message)).body;
       assert.match(result.content[0].text, /"items":\[\{"id":1,"name":"home"\}\]/);

@@ -104,40 +104,43 @@ function addIncludedMember(copy: Copy): void {
 }
 
 /** Leaves entity tags as they are, and the member `tags` of operations. */
-const asFolder = (text: string) =>
+const asBinder = (text: string) =>
   text
-    .replace(/(?<![eE])tag(?!s":\["T)/g, 'folder')
-    .replace(/(?<!headers\/\w*|Record)Tag/g, 'Folder');
+    .replace(/(?<![eE])tag(?!s":\["T)/g, 'binder')
+    .replace(/(?<!headers\/\w*|Record)Tag/g, 'Binder');
 
-/** Returns a part of the contract for folders, without the tool and what leads to notes. */
-function folderPart(json: Json): Json {
-  return JSON.parse(asFolder(JSON.stringify(json)), (name, value) => {
+/** Returns a part of the contract for binders, without the tool and what leads to notes. */
+function binderPart(json: Json): Json {
+  return JSON.parse(asBinder(JSON.stringify(json)), (name, value) => {
     const isLeftOut = name === 'notes_count' || name === 'x-tool';
     if (isLeftOut || name.startsWith('listNotesOf')) return undefined;
     return Array.isArray(value) ? value.filter((each) => each !== 'notes_count') : value;
   });
 }
 
-/** Folders are as tags are, but for what leads to notes. */
+/** Binders are as tags are, but for what leads to notes. */
 function addResource(copy: Copy): void {
   copy.editContract(({ tags, paths, components }) => {
-    tags.push({ name: 'Folders', description: 'Folders have a name.' });
-    for (const path of ['/tags', '/tags/{tag_id}']) paths[asFolder(path)] = folderPart(paths[path]);
+    tags.push({ name: 'Binders', description: 'Binders have a name.' });
+    for (const path of ['/tags', '/tags/{tag_id}']) paths[asBinder(path)] = binderPart(paths[path]);
     for (const parts of Object.values<Json>(components))
       for (const [name, part] of Object.entries<Json>(parts))
         if (name.startsWith('Tag') && name !== 'TagIds' && name !== 'TagIdFilter')
-          parts[asFolder(name)] = folderPart(part);
+          parts[asBinder(name)] = binderPart(part);
   });
-  copy.write('src/resources/folders.ts', asFolder(copy.read('src/resources/tags.ts')));
-  declare(copy, 'folders');
-  copy.addStep('FOLDERS', asFolder(statementsOf(copy, /tags?/)));
+  copy.write('src/resources/binders.ts', asBinder(copy.read('src/resources/tags.ts')));
+  declare(copy, 'binders');
+  copy.addStep('BINDERS', asBinder(statementsOf(copy, /tags?/)));
 }
 
 const asRemark = (text: string) => text.replace(/comment/g, 'remark').replace(/Comment/g, 'Remark');
 
 /** Remarks belong to notes, as comments do. */
 function addOwnedResource(copy: Copy): void {
-  const remarkPart = (json: Json) => JSON.parse(asRemark(JSON.stringify(json)));
+  const remarkPart = (json: Json) =>
+    JSON.parse(asRemark(JSON.stringify(json)), (name, value) =>
+      name === 'x-tool' ? undefined : value,
+    );
   copy.editContract(({ tags, paths, components }) => {
     tags.push({ name: 'Remarks', description: 'Remarks belong to a note.' });
     for (const path of ['/notes/{note_id}/comments', '/notes/{note_id}/comments/{comment_id}'])
@@ -195,12 +198,15 @@ export const stats = ({ database: { read } }: Core): Feature => ({
 
 function addTool(copy: Copy): void {
   copy.editContract(({ paths }) => {
-    const { listing, ...tool } = paths['/tags'].get['x-tool'];
-    const own = { position: 12, listing: { ...listing, name: 'list_folders' } };
-    const requests = [{ operation: 'listFolders' }];
+    // The list of all tools has little room.
+    const annotations = { readOnlyHint: true, openWorldHint: false };
+    const texts = { title: 'List binders', description: 'Lists the binders.' };
+    const listing = { name: 'list_binders', ...texts, annotations };
+    const tool = { position: 15, listing, arguments: {} };
+    const requests = [{ operation: 'listBinders' }];
     const { post } = paths['/mcp'];
-    post.description = post.description.replace('`;', '`, `list_folders`;');
-    paths['/folders'].get['x-tool'] = { ...tool, ...own, requests };
+    post.description = post.description.replace('`;', '`, `list_binders`;');
+    paths['/binders'].get['x-tool'] = { ...tool, requests };
   });
 }
 
