@@ -29,7 +29,7 @@ class Client {
     var plain = notes.createNote(input, null, null, null, null);
     check(plain.getId() > LARGE && plain.getTitle().equals("from Java"), plain);
     var id = notes.createNote(input.addTagsItem("java"), null, null, null, null).getId();
-    var tag = notes.getNote(id, null, List.of("etag"), null, null).getEtag();
+    var tag = notes.getNote(id, null, List.of("etag"), null, null, null, null).getEtag();
 
     var patch = new NotePatch().title("changed from Java");
     System.out.println("PATCH sends " + library.write(patch));
@@ -42,13 +42,13 @@ class Client {
     }
     var patched = notes.patchNote(id, patch, tag, null);
     check(patched.getTitle().equals("changed from Java"), patched);
-    var read = notes.getNote(id, null, List.of("tags"), null, null);
+    var read = notes.getNote(id, null, List.of("tags"), null, null, null, null);
     check(read.getTags().equals(List.of("java")) && read.getBody().equals("body"), read);
     check(notesAfter(LARGE).getItems().size() >= 2, "the notes after the first");
 
     var outdated = problem(412, () -> notes.patchNote(id, patch, tag, null), Problem.class);
     check(outdated.getType().getPath().equals("/problems/precondition-failed"), outdated);
-    problem(404, () -> notes.getNote(42L, null, null, null, null), Problem.class);
+    problem(404, () -> notes.getNote(42L, null, null, null, null, null, null), Problem.class);
     var spaces = new NoteInput().title(" ").body("b");
     Call blank = () -> notes.createNote(spaces, null, null, null, null);
     var violation = problem(422, blank, ValidationProblem.class).getErrors().get(0);
@@ -65,7 +65,7 @@ class Client {
 
     var name = "Java/K\u00fcche & Bad 100%#1?.md";
     var put = notes.putNamedNote(name, new NoteInput().title("a").body("b"), null, null, null, null);
-    var named = notes.getNamedNote(name, null, List.of("name"), null, null);
+    var named = notes.getNamedNote(name, null, List.of("name"), null, null, null, null);
     check(named.getId().equals(put.getId()) && named.getName().equals(name), named);
   }
 
