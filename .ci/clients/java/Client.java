@@ -34,19 +34,19 @@ class Client {
     var patch = new NotePatch().title("changed from Java");
     System.out.println("PATCH sends " + library.write(patch));
     if (library.sendsNull) {
-      Call withoutBody = () -> notes.patchNote(id, patch, tag, null, null);
+      Call withoutBody = () -> notes.patchNote(id, patch, null, tag, null);
       var refused = problem(422, withoutBody, ValidationProblem.class).getErrors();
       check(refused.size() == 1 && refused.get(0).getPointer().equals("#/body"), refused);
       patch.body("body");
       System.out.println("422 at #/body; with the body, PATCH sends " + library.write(patch));
     }
-    var patched = notes.patchNote(id, patch, tag, null, null);
+    var patched = notes.patchNote(id, patch, null, tag, null);
     check(patched.getTitle().equals("changed from Java"), patched);
     var read = notes.getNote(id, null, List.of("tags"), null, null, null, null);
     check(read.getTags().equals(List.of("java")) && read.getBody().equals("body"), read);
     check(notesAfter(LARGE).getItems().size() >= 2, "the notes after the first");
 
-    var outdated = problem(412, () -> notes.patchNote(id, patch, tag, null, null), Problem.class);
+    var outdated = problem(412, () -> notes.patchNote(id, patch, null, tag, null), Problem.class);
     check(outdated.getType().getPath().equals("/problems/precondition-failed"), outdated);
     problem(404, () -> notes.getNote(42L, null, null, null, null, null, null), Problem.class);
     var spaces = new NoteInput().title(" ").body("b");

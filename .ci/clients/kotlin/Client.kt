@@ -30,12 +30,12 @@ fun main(args: Array<String>) {
     val id = notes.listNotes(tag = listOf("kotlin")).items[0].id!!
 
     val patch = NotePatch("changed from Kotlin")
-    val patched = notes.patchNote(id, patch, tag)
+    val patched = notes.patchNote(id, patch, ifMatch = tag)
     check(patched.title == "changed from Kotlin") { patched }
     val read = notes.getNote(id, include = listOf(NotesApi.IncludeGetNote.Tags))
     check(read.tags == listOf("kotlin") && read.body == "body") { read }
 
-    val outdated = problem<Problem>(412) { notes.patchNote(id, patch, tag) }
+    val outdated = problem<Problem>(412) { notes.patchNote(id, patch, ifMatch = tag) }
     check(outdated.type.path == "/problems/precondition-failed") { outdated }
     problem<Problem>(404) { notes.getNote(42) }
     val blank = problem<ValidationProblem>(422) { notes.createNote(NoteInput(" ", "b")) }

@@ -49,14 +49,14 @@ $input = new NoteInput(['title' => 'tagged', 'body' => 'body', 'tags' => ['php',
 $id = $tagged->getId();
 
 $patch = new NotePatch(['title' => 'changed from PHP']);
-$patched = $notes->patchNote($id, $patch, $headers['etag'][0]);
+$patched = $notes->patchNote($id, $patch, if_match: $headers['etag'][0]);
 check($patched->getTitle() === 'changed from PHP', $patched);
 $read = $notes->getNote($id, include: ['tags']);
 check($read->getTags() === ['php', 'home'] && $read->getBody() === 'body', $read);
 $found = $notes->listNotes(after: LARGE, tag: ['php', 'home'])->getItems();
 check(end($found)->getId() === $id, $found);
 
-$outdated = problem(412, fn() => $notes->patchNote($id, $patch, $headers['etag'][0]));
+$outdated = problem(412, fn() => $notes->patchNote($id, $patch, if_match: $headers['etag'][0]));
 check(str_ends_with($outdated->getType(), '/problems/precondition-failed'), $outdated);
 check(problem(404, fn() => $notes->getNote(42))->getStatus() === 404, 'a note that is missing');
 $blank = new NoteInput(['title' => ' ', 'body' => 'b']);
