@@ -63,7 +63,8 @@ export class Table {
     asked: AskedParts = NOTHING,
     recipient?: Parameters<Write>[2],
   ): Promise<Created | undefined> {
-    const creation = { ...demandsOf(asked), rows: records, owner, asked };
+    const { claims, moreSize } = demandsOf(asked);
+    const creation = { rows: records, owner, asked, claims, moreSize };
     return this.#write(this.#creation, creation, recipient);
   }
 
@@ -104,7 +105,8 @@ export class Table {
   ): Promise<(Partial<Stored> & Verdict) | undefined> {
     const demands = demandsOf(asked);
     const claims = [[id] as const, ...demands.claims];
-    const change = { ...demands, claims, rows: [values], id, owner, at, condition, asked };
+    const { moreSize } = demands;
+    const change = { rows: [values], id, owner, at, condition, asked, claims, moreSize };
     const { patch, replacement } = this.#kinds;
     const plain = values.includes(null) ? patch : replacement;
     const joint = asked === NOTHING ? undefined : this.#joint;

@@ -33,7 +33,10 @@ export function changedRows({ fields }: Resource): string {
 /** Returns the list that it reads. */
 export function sentBy(writes: readonly Change[]): Lists & { readonly sent: readonly Values[] } {
   const rowOf = ({ owner, id, condition, at, rows: [values = []] }: Change) => [
-    ...[owner, id, condition, at ?? null],
+    owner,
+    id,
+    condition,
+    at ?? null,
     ...values,
   ];
   return { sent: writes.map(rowOf) };
