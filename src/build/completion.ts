@@ -80,7 +80,8 @@ function completeBodies(contract: Contract, resource: Resource): void {
   const inputs = [found(schemas, `${label}Input`), found(schemas, `${label}Patch`)] as const;
   const trash = schemas[`Deleted${label}Part`]?.properties ?? {};
   for (const [name, { default: byDefault }] of Object.entries(fields)) {
-    const schema = found(part, name);
+    // Reads may cut a field.
+    const { 'x-whole': schema = found(part, name) } = Object(part[name]);
     for (const { properties } of inputs) properties[name] = schema;
     if (byDefault !== undefined) inputs[0].properties[name] = { ...schema, default: byDefault };
     trash[name] = schema;
