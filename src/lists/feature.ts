@@ -8,7 +8,7 @@ import type { ReadChosen } from '../records/route.ts';
 import type { Choice } from '../records/text.ts';
 import type { Stored } from '../records/writes.ts';
 import { RESOURCES } from '../resources/resources.ts';
-import { ReadTooSlow } from '../storage/database.ts';
+import { AnswerTooLarge, ReadTooSlow } from '../storage/database.ts';
 import { PAGES } from '../storage/writer.ts';
 import { Pages } from './pages.ts';
 import { filterValues, membersIn, partsOf } from './parts.ts';
@@ -17,6 +17,7 @@ import { SlowReads } from './slow-reads.ts';
 
 /** A shared instance: stack traces are too expensive for an overloaded service. */
 const TOO_SLOW = unavailable('The list takes too long to find. Ask for less, or try again later.');
+const TOO_LARGE = unavailable('The answer would be too large. Ask for less.');
 
 /** Returns the queue of slow reads. All lists share it, so that they have one limit. */
 export function createSlowReads({ database, meters }: Core): SlowReads {
@@ -63,7 +64,10 @@ export function lists(
     readChosen,
     selects,
     routes: (bases) => all.flatMap((pages) => listRoutes({ pages, memory, bases })),
-    toProblem: (error) => (error instanceof ReadTooSlow ? TOO_SLOW : undefined),
+    toProblem(error) {
+      if (error instanceof ReadTooSlow) return TOO_SLOW;
+      return error instanceof AnswerTooLarge ? TOO_LARGE : undefined;
+    },
   };
 }
 

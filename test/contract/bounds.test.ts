@@ -6,6 +6,7 @@ import { parseJson } from '../../src/http/body/json.ts';
 import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
 import { MAX_KEY } from '../../src/lists/request.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
+import { MAX_LARGE_PAGE_BYTES } from '../../src/storage/database.ts';
 import { at, IGNORED, resolve } from '../support/contract.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -188,4 +189,6 @@ test('bounds: the largest page fits the memory that is reserved for it', () => {
   // Two copies are in memory at a time.
   assert.ok(2 * LIMIT.maximum * noteBytes < DISPATCH_LIMITS.largePageBytes);
   assert.ok(DISPATCH_LIMITS.largePageBytes < DISPATCH_LIMITS.repliesBytes);
+  const tagsBytes = NOTE.tags.maxItems * (6 * TAG_NAME.maxLength + 24);
+  assert.ok(LIMIT.maximum * (noteBytes + tagsBytes) < MAX_LARGE_PAGE_BYTES);
 });
