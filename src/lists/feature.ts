@@ -53,7 +53,9 @@ export function lists(
     const known = memory.find<Stored>(PAGES, name);
     if (known) return known;
     const pages = all.find(({ parts }) => parts.resource === resource);
-    return pages?.read({ limit: 1, ...key, ...choice }).then((page) => {
+    const isMeasured = choice.fields.length > 0 && choice.include.includes('characters');
+    const fields = isMeasured ? [...choice.fields, 'body'] : choice.fields;
+    return pages?.read({ limit: 1, ...key, ...choice, fields }).then((page) => {
       if (!page?.items) return undefined;
       const record = { text: cutBody(String(page.items), choice), tag: page.tag };
       memory.keep(page.revision, PAGES, [[name, record]]);
@@ -72,7 +74,7 @@ export function lists(
 }
 
 /** Returns the JSON text of a record with the part of its body that is wanted. Throws 422. */
-function cutBody(text: string, { include, body_offset, body_limit }: Choice): string {
+function cutBody(text: string, { fields, include, body_offset, body_limit }: Choice): string {
   const isMeasured = include.includes('characters');
   if (!isMeasured && (body_offset ?? body_limit) === undefined) return text;
   const { body, ...record } = JSON.parse(text);
@@ -84,5 +86,7 @@ function cutBody(text: string, { include, body_offset, body_limit }: Choice): st
     throw validationFailed([{ field: 'body_offset', in: 'query', code: 'maximum', detail }]);
   }
   const part = sliceCharacters(body, start, body_limit ?? body.length);
-  return JSON.stringify({ ...record, ...(isMeasured && { characters }), body: part });
+  const hasBody = fields.length === 0 || fields.includes('body');
+  const added = { ...(isMeasured && { characters }), ...(hasBody && { body: part }) };
+  return JSON.stringify({ ...record, ...added });
 }
