@@ -88,8 +88,9 @@ export const EMPTY_TRASH = kindOf({ id: ID }, 'FROM sent', {
  * them, and after which place more may be.
  */
 function erasing({ table }: Pick<Resource, 'table'>, key: string, find: string) {
+  const from = `FROM sent CROSS JOIN ${table} ON ${table}.${key} = _id`;
   const erase = `DELETE FROM ${table} WHERE ${key} IN (SELECT _id FROM sent)`;
-  return { find, ...kindOf({ key: '_id' }, 'FROM sent', { erase }) };
+  return { find, ...kindOf({ key: '_id' }, from, { erase }, table) };
 }
 
 /**
