@@ -116,7 +116,6 @@ function notTagFilters(): Record<string, Filter> {
       value: (parameters) =>
         othersIn(parameters).length > 1 ? undefined : othersIn(parameters)[0],
       condition: (note, value) => `NOT ${hasTag(note, idOf(value))}`,
-      isSlow: (order, isAlone) => !isAlone || isByChange(order),
       countInBlock: (blocks, value) => `${blocks}.count - ${countIn(blocks, idOf(value))}`,
     },
     taggedWithNone: {
