@@ -183,6 +183,8 @@ test('changes: from a time on', async (t) => {
   // After a restore, the log begins later: what was before its first change is not known.
   await set('UPDATE notes_server_generation SET first = 4');
   assert.equal(await idsSince('1970-01-01T00:00:02.5Z'), 410);
+  const { json } = await service.request('GET', '/changes?since=1970-01-01T00:00:02.5Z');
+  assert.equal(json.detail, 'The log no longer has all changes since then.');
   assert.deepEqual(await idsSince('1970-01-01T00:00:02.501Z'), from(6));
   setLimits(t, PLACE_LIMITS, { lookedAt: 1 });
   assert.deepEqual(await idsSince('1970-01-01T00:00:08.5Z'), from(9));
