@@ -1,6 +1,6 @@
 // Writes into test/released/VERSION what the tests of later versions need of this one: a database
 // with all that there can be, its export, requests with keys, and the contract. For
-// `npm run keep-release`.
+// `npm run keep:release`.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

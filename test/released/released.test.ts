@@ -29,7 +29,7 @@ const CENTURY = 36_500;
 const ALL_STEPS = [...STEPS, ...NEXT_STEPS];
 
 test('released: there is what this version leaves, and it is small', () => {
-  assert.equal(RELEASES.at(-1)?.version, readVersion(), 'run npm run keep-release');
+  assert.equal(RELEASES.at(-1)?.version, readVersion(), 'run npm run keep:release');
   for (const { version } of RELEASES) {
     const folder = new URL(`test/released/${version}/`, root);
     const sizes = readdirSync(folder).map((name) => statSync(new URL(name, folder)).size);
