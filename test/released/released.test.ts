@@ -10,6 +10,7 @@ import { startCommand, stop } from '../support/command.ts';
 import { newFile, openEmpty, openPath, rows } from '../support/databases.ts';
 import { clusterAddress } from '../support/engine.ts';
 import { exported, runInProcess } from '../support/in-process-command.ts';
+import { promisesOf } from '../support/promises.ts';
 import {
   assertHas,
   assertServes,
@@ -40,11 +41,14 @@ test('released: there is what this version leaves, and it is small', () => {
 for (const release of RELEASES) {
   const { version } = release;
 
-  test(`released ${version}: a service has all of its database`, async (t) => {
+  test(`released ${version}: a service has all of its database, and keeps its promises`, async (t) => {
     const db = await release.copyDatabase(t);
     await assertSound(db);
     const service = await startService(t, { db, historyDays: CENTURY });
     await assertServes(service.request, release);
+    const promises = await promisesOf(service);
+    const broken = release.promises.filter((line) => !promises.includes(line));
+    assert.deepEqual(broken, []);
     await service.close();
     await assertHas(db, release);
     await assertSound(db);
