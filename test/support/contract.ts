@@ -65,7 +65,7 @@ function targetOf(pointer: string): string {
 }
 
 /** The problems of the default response, as examples of all their statuses. */
-export const defaultProblems = Object.values(
+const defaultProblems = Object.values(
   at('/components/responses/ProblemResponse/content/application~1problem+json/examples') as object,
 ) as readonly { description: string; value: { status: number } }[];
 
