@@ -64,11 +64,7 @@ for (const release of RELEASES) {
 
   test(`released ${version}: later steps upgrade its database`, async (t) => {
     const database = await openEmpty(t, await release.copyDatabase(t));
-    const upgrades: number[][] = [];
-    await migrate(database, ALL_STEPS, (...versions) => upgrades.push(versions));
-    assert.deepEqual(upgrades, [[STEPS.length, ALL_STEPS.length]]);
-    await migrate(database, ALL_STEPS, (...versions) => upgrades.push(versions));
-    assert.equal(upgrades.length, 1);
+    for (let time = 1; time <= 2; time += 1) await migrate(database, ALL_STEPS);
     const counts = 'SELECT (SELECT count(*) FROM notes) = count(*) AS isFilled FROM note_lengths';
     assert.deepEqual(await rows(database, counts), [{ isFilled: 1 }]);
     await bringUpToDate(database);
