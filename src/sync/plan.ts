@@ -79,7 +79,11 @@ function lookHere(world: World, path: string, file: File | string | undefined): 
 }
 
 /** Returns what is to be done; what was moved is one item, and comes first. */
-export function planFor(world: World, { files }: Scan, notes: ReadonlyMap<string, Note>): Item[] {
+export function planFor(
+  world: World,
+  files: Scan['files'],
+  notes: ReadonlyMap<string, Note>,
+): Item[] {
   const { state } = world;
   const items: Item[] = [];
   const isCaseless = existsSync(metaPath(world, '..', META.toUpperCase()));

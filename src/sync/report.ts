@@ -8,6 +8,8 @@ export interface Output {
   readonly show: (text: string) => void;
 }
 
+export type Report = ReturnType<typeof createReport>;
+
 /** How the summary calls what was done. */
 const DONE: Readonly<Record<string, string>> = {
   ...{ create: 'created', send: 'sent', get: 'got', 'move here': 'moved', 'move there': 'moved' },
@@ -16,67 +18,50 @@ const DONE: Readonly<Record<string, string>> = {
 
 const CLEAR_LINE = '\r\u001b[K';
 
-/** The report of one run after another. */
-export class Report {
-  readonly #output: Output;
-  #startMs = 0;
-  #total = 0;
-  #done: string[] = [];
-  #left = new Map<string, string>();
-  #leftBefore = new Map<string, string>();
-
-  constructor(output: Output) {
-    this.#output = output;
-  }
-
-  begin(): void {
-    this.#startMs = performance.now();
-    this.#done = [];
-    [this.#leftBefore, this.#left] = [this.#left, new Map()];
-  }
-
-  get hasLeft(): boolean {
-    return this.#left.size > 0;
-  }
-
-  /** Says how much there is to do. */
-  expect(total: number): void {
-    this.#total = total;
-  }
-
-  done(action: string, path: string): void {
-    const done = DONE[action];
-    if (done === undefined) return;
-    this.#done.push(done);
-    this.say(`${action.replace(/^move.*/, 'move')} ${path}`);
-    if (performance.now() > this.#startMs + SYNC_TIMES.progress)
-      this.#output.show(`${CLEAR_LINE}${this.#done.length} of ${this.#total}`);
-  }
-
-  say(line: string): void {
-    if (this.#done.length > 1) this.#output.show(CLEAR_LINE);
-    this.#output.say(line);
-  }
-
-  /** Tells what a person must know. */
-  tell(line: string): void {
-    this.#output.warn(line);
-  }
-
-  /** Tells what is left, once as long as the reason is the same. */
-  left(path: string, why: string): void {
-    this.#left.set(path, why);
-    if (this.#leftBefore.get(path) !== why) this.#output.warn(`left ${path}: ${why}`);
-  }
-
-  /** Says what was done, if there was anything. */
-  end(files: number): void {
-    if (this.#done.length === 0) return;
-    const ms = Math.round(performance.now() - this.#startMs);
-    const counts = [...new Set(Object.values(DONE))].flatMap((done) => {
-      const count = this.#done.filter((each) => each === done).length;
-      return count > 0 ? [`${count} ${done}`] : [];
-    });
-    this.say(`In step: ${files} files (${counts.join(', ')}; ${ms} ms)`);
-  }
+/** Returns the report of one run after another. */
+export function createReport({ say: print, warn, show }: Output) {
+  let startMs = 0;
+  let total = 0;
+  let done: string[] = [];
+  let leftNow = new Map<string, string>();
+  let leftBefore = leftNow;
+  const isLong = () => performance.now() > startMs + SYNC_TIMES.progress;
+  const say = (line: string) => {
+    if (isLong()) show(CLEAR_LINE);
+    print(line);
+  };
+  return {
+    say,
+    warn,
+    begin() {
+      startMs = performance.now();
+      done = [];
+      [leftBefore, leftNow] = [leftNow, new Map()];
+    },
+    hasLeft: () => leftNow.size > 0,
+    /** Says how much there is to do. */
+    expect(count: number) {
+      total = count;
+    },
+    done(action: string, path: string) {
+      const what = DONE[action];
+      if (what === undefined) return;
+      done.push(what);
+      say(`${action.replace(/^move.*/, 'move')} ${path}`);
+      if (isLong()) show(`${CLEAR_LINE}${done.length} of ${total}`);
+    },
+    /** Tells what is left, once as long as the reason is the same. */
+    left(path: string, why: string) {
+      leftNow.set(path, why);
+      if (leftBefore.get(path) !== why) warn(`left ${path}: ${why}`);
+    },
+    /** Says what was done, if there was anything. */
+    end(files: number) {
+      if (done.length === 0) return;
+      const kinds = [...new Set(Object.values(DONE))].filter((what) => done.includes(what));
+      const texts = kinds.map((what) => `${done.filter((each) => each === what).length} ${what}`);
+      const ms = Math.round(performance.now() - startMs);
+      say(`In step: ${files} files (${texts.join(', ')}; ${ms} ms)`);
+    },
+  };
 }

@@ -7,8 +7,8 @@ import { readText } from './folder.ts';
 import { follow } from './follow.ts';
 import { lock } from './lock.ts';
 import { metaPath, preparePlaces, recoverAside } from './places.ts';
-import { type Output, Report } from './report.ts';
-import { Runs } from './run.ts';
+import { createReport, type Output } from './report.ts';
+import { runOnce } from './run.ts';
 import { State } from './state.ts';
 
 /** What the command line says, and the key in the environment. */
@@ -34,9 +34,8 @@ export async function startSync(input: Input, streams: Streams): Promise<number>
   using _lock = isDry ? undefined : lock(metaPath(folder, 'lock'));
   const identity = `${hostname()} ${statSync(folder.root, { bigint: true }).ino} ${prefix}`;
   const state = new State(metaPath(folder, 'state'), identity, !isDry);
-  const report = new Report(streams);
-  const world = { ...folder, call: createCall(client), state };
-  const runs = new Runs(world, { ...allowed, isDry, stop }, report);
+  const report = createReport(streams);
+  const call = createCall(client);
   const isSpare = (real: string, hash: string) => {
     const { hash: known } = { hash: '', ...readText(folder, real) };
     return hash === known || hash === state.bases.get(real.normalize())?.hash;
@@ -47,11 +46,12 @@ export async function startSync(input: Input, streams: Streams): Promise<number>
       state.load();
     }
     if (!isDry) recoverAside(folder, isSpare);
-    return runs.run();
+    const parts = { isDry, call, state, report, stop, again: new Set<number>() };
+    return runOnce({ ...folder, ...allowed, ...parts });
   };
   if (!isFollowing) {
     await run();
-    return report.hasLeft ? 1 : 0;
+    return report.hasLeft() ? 1 : 0;
   }
   const at = (each: string) => posix.join(folder.root, each);
   const listenTo = (onChange: () => void) => listen(client, onChange);
