@@ -82,7 +82,7 @@ export function findFile(folder: Folder, real: string): File | string | undefine
 export function isInside({ root }: Folder, real: string): boolean {
   let place = posix.dirname(posix.join(root, real));
   while (!existsSync(place)) place = posix.dirname(place);
-  return realpathSync(place) === place;
+  return realpathSync.native(place) === place;
 }
 
 /** Reads a file, again if it is written meanwhile. */
