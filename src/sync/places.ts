@@ -88,9 +88,12 @@ export function removeFile(folder: Folder, real: string, expected: string): bool
 
 /** Moves a file where nothing is. */
 export function moveFile(folder: Folder, from: string, to: string): boolean {
-  if (!place(folder, posix.join(folder.root, from), to)) return false;
-  prune(folder, from);
-  return true;
+  const aside = takeAside(folder, from);
+  if (aside === undefined) return false;
+  const isMoved = place(folder, aside, to);
+  if (isMoved) prune(folder, from);
+  else bringBack(folder, aside, from);
+  return isMoved;
 }
 
 /** Copies a file, unless there is a copy; returns its path, or undefined if the file changed. */
@@ -115,8 +118,8 @@ export function writeSynced(path: string, text: string): void {
   }
 }
 
-/** Takes a file away; returns its place, or undefined if it is missing or another text. */
-function takeAside(folder: Folder, real: string, expected: string): string | undefined {
+/** Takes a file away; returns its place, or undefined if it is missing or not the expected text. */
+function takeAside(folder: Folder, real: string, expected?: string): string | undefined {
   const aside = metaPath(folder, 'aside', randomUUID(), real);
   mkdirSync(posix.dirname(aside), { recursive: true });
   EFFECTS.before('aside', real);
@@ -126,7 +129,7 @@ function takeAside(folder: Folder, real: string, expected: string): string | und
     if (Object(error).code === 'ENOENT') return undefined;
     throw error;
   }
-  if (hashAt(aside) === expected) return aside;
+  if (expected === undefined || hashAt(aside) === expected) return aside;
   bringBack(folder, aside, real);
   return undefined;
 }

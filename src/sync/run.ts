@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ACTIONS, createAll } from './actions.ts';
 import { Unavailable } from './client.ts';
 import { SYNC_TIMES } from './effects.ts';
-import { findFile, scan } from './folder.ts';
+import { findFile, readText, scan } from './folder.ts';
 import { copyFile, recoverAside } from './places.ts';
 import { type Item, type Look, lookAt, planFor, type World } from './plan.ts';
 import type { Report } from './report.ts';
@@ -42,7 +42,12 @@ const isDeletion = ({ action }: Pick<Item, 'action'>) => action.startsWith('dele
 export async function runOnce(run: Run): Promise<readonly string[]> {
   const { report, state, stop } = run;
   const startMs = performance.now();
+  const isSpare = (real: string, hash: string) => {
+    const { hash: known } = { hash: '', ...readText(run, real) };
+    return hash === known || hash === state.bases.get(real.normalize())?.hash;
+  };
   report.begin();
+  if (!run.isDry) recoverAside(run, isSpare);
   const { notes, cursor } = await readNotes(run);
   const { files, folders, faults } = scan(run);
   for (const [real, why] of faults) report.left(real, why);
@@ -66,9 +71,10 @@ export async function runOnce(run: Run): Promise<readonly string[]> {
   const deletions = others.filter(isDeletion);
   const leftMs = startMs + SYNC_TIMES.missing - performance.now();
   if (deletions.length > 0) await delay(Math.max(0, leftMs), undefined, { signal: stop });
+  if (state.isReplaced) throw new Error('the folder is another one by now');
   await act(run, deletions);
   await keepCursor(run, cursor, items.length > 0);
-  recoverAside(run, () => true);
+  recoverAside(run, isSpare);
   report.end(state.bases.size);
   return folders;
 }

@@ -1,12 +1,11 @@
 // Reads what the command line asks for, and starts runs.
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { posix } from 'node:path';
 import { createCall, listen } from './client.ts';
-import { readText } from './folder.ts';
 import { follow } from './follow.ts';
 import { lock } from './lock.ts';
-import { metaPath, preparePlaces, recoverAside } from './places.ts';
+import { metaPath, preparePlaces } from './places.ts';
 import { createReport, type Output } from './report.ts';
 import { runOnce } from './run.ts';
 import { State } from './state.ts';
@@ -30,28 +29,23 @@ export async function startSync(input: Input, streams: Streams): Promise<number>
   const stop = streams.stopOnSignal();
   const client = { url, key, isPatient: isFollowing, stop };
   const folder = { root: realpathSync(input.operands[0] ?? ''), prefix, extensions };
-  if (!isDry) preparePlaces(folder);
+  if (!isDry) mkdirSync(metaPath(folder), { recursive: true });
   using _lock = isDry ? undefined : lock(metaPath(folder, 'lock'));
   const identity = `${hostname()} ${statSync(folder.root, { bigint: true }).ino} ${prefix}`;
   const state = new State(metaPath(folder, 'state'), identity, !isDry);
   const report = createReport(streams);
   const call = createCall(client);
-  const isSpare = (real: string, hash: string) => {
-    const { hash: known } = { hash: '', ...readText(folder, real) };
-    return hash === known || hash === state.bases.get(real.normalize())?.hash;
-  };
   const run = () => {
-    if (state.isReplaced) {
-      preparePlaces(folder);
-      state.load();
-    }
-    if (!isDry) recoverAside(folder, isSpare);
+    if (!isDry) preparePlaces(folder);
+    if (state.isReplaced) state.load();
     const parts = { isDry, call, state, report, stop, again: new Set<number>() };
     return runOnce({ ...folder, ...allowed, ...parts });
   };
   if (!isFollowing) {
-    await run();
-    return report.hasLeft() ? 1 : 0;
+    await run().catch((error) => {
+      if (!stop.aborted) throw error;
+    });
+    return stop.aborted || report.hasLeft() ? 1 : 0;
   }
   const at = (each: string) => posix.join(folder.root, each);
   const listenTo = (onChange: () => void) => listen(client, onChange);
