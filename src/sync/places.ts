@@ -25,7 +25,7 @@ import {
 import { posix } from 'node:path';
 import { EFFECTS } from './effects.ts';
 import { type Folder, isInside } from './folder.ts';
-import { copyPath, copyStart, hashOf, META } from './notes.ts';
+import { contentOf, copyPath, copyStart, hashOf, META } from './notes.ts';
 
 const KEPT_MS = 30 * 86_400_000;
 
@@ -96,15 +96,10 @@ export function moveFile(folder: Folder, from: string, to: string): boolean {
   return isMoved;
 }
 
-/** Copies a file, unless there is a copy; returns its path, or undefined if the file changed. */
-export function copyFile(folder: Folder, real: string, hash: string): string | undefined {
-  const [copy, isThere] = findCopy(folder, real, hash);
-  if (isThere) return copy;
-  const fresh = metaPath(folder, 'tmp', randomUUID());
-  copyFileSync(posix.join(folder.root, real), fresh);
-  if (hashAt(fresh) === hash && place(folder, fresh, copy)) return copy;
-  rmSync(fresh, { force: true });
-  return undefined;
+/** Puts a text beside a path, unless it is there; returns its path, or undefined if it is taken. */
+export function putCopy(folder: Folder, real: string, text: string): string | undefined {
+  const [copy, isThere] = findCopy(folder, real, hashOf(text));
+  return isThere || putText(folder, copy, text) ? copy : undefined;
 }
 
 /** Writes a new file, and waits until it is on the disk. */
@@ -171,8 +166,9 @@ function trash(folder: Folder, from: string): void {
 /** Puts a file where it was, or beside what is there by now. */
 function bringBack(folder: Folder, from: string, real: string): void {
   if (place(folder, from, real)) return;
-  const [copy, isThere] = findCopy(folder, real, hashAt(from));
-  if (isThere || !place(folder, from, copy)) trash(folder, from);
+  const { kind, hash } = contentOf(readFileSync(from));
+  const [copy, isThere] = findCopy(folder, real, hash);
+  if (kind === 'blank' || isThere || !place(folder, from, copy)) trash(folder, from);
 }
 
 function prune({ root }: Folder, real: string): void {
