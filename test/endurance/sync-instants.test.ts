@@ -1,0 +1,258 @@
+// The command `sync`, broken off before each of its effects and requests, or with changes exactly
+// there: no text is lost, and the next runs bring both sides in step.
+import assert from 'node:assert/strict';
+import { readdirSync, renameSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { EFFECTS } from '../../src/sync/effects.ts';
+import { type Service, startService } from '../support/service.ts';
+import { folderOf, type SyncedFolder, type Texts } from '../support/synced-folder.ts';
+
+/** Runs that bring both sides in step. */
+const QUIET_RUNS = 3;
+
+/** No run here has so many effects or requests. */
+const MAX_INSTANTS = 40;
+
+/** A folder whose notes have a prefix of their own. */
+interface Place extends Pick<SyncedFolder, 'at' | 'files' | 'write' | 'remove'> {
+  sync(): Promise<readonly string[]>;
+  notes(): Promise<Texts>;
+  /** Sends a request for the note of a path. */
+  change(method: string, path: string, json?: object): Promise<void>;
+  /** Returns the name of a note. */
+  name(path: string): string;
+}
+
+let places = 0;
+
+function placeOf(test: TestContext, service: Service): Place {
+  places += 1;
+  const prefix = `${places}/`;
+  const synced = folderOf(test, service);
+  return {
+    ...synced,
+    sync: async () => (await synced.sync('--folder', prefix)).lines,
+    name: (path) => prefix + path,
+    async notes() {
+      const list = `/notes?folder=${places}&include=name&order=name`;
+      const { items } = (await service.request('GET', list)).json;
+      const texts = items.map(({ name, body }: { name: string; body: string }) => [
+        name.slice(prefix.length),
+        body,
+      ]);
+      return Object.fromEntries(texts);
+    },
+    async change(method, path, json) {
+      const { status } = await service.request(method, `/named/${prefix}${path}`, { json });
+      assert.ok(status < 300 || status === 404, `${method} ${path}: ${status}`);
+    },
+  };
+}
+
+const put = (place: Place, path: string, body: string) =>
+  place.change('PUT', path, { title: path, body });
+
+interface Scenario {
+  /** Whether there is a run after `a.md` and `b.md` were written, and before `prepare`. */
+  readonly isKnown: boolean;
+  readonly prepare: (place: Place) => Promise<void> | void;
+  /** The texts that are live in the end, unless somebody replaces them. */
+  readonly owed: readonly string[];
+  /** Where somebody writes. */
+  readonly paths: readonly string[];
+}
+
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'first run': {
+    isKnown: false,
+    async prepare(place) {
+      await put(place, 'a.md', 'there');
+      await put(place, 'c.md', 'c');
+    },
+    owed: ['a', 'b', 'c', 'there'],
+    paths: ['a.md', 'c.md'],
+  },
+  create: {
+    isKnown: true,
+    prepare: (place) => place.write('c.md', 'c'),
+    owed: ['a', 'b', 'c'],
+    paths: ['c.md'],
+  },
+  send: {
+    isKnown: true,
+    prepare: (place) => place.write('a.md', 'here'),
+    owed: ['here', 'b'],
+    paths: ['a.md'],
+  },
+  get: {
+    isKnown: true,
+    prepare: (place) => put(place, 'a.md', 'there'),
+    owed: ['there', 'b'],
+    paths: ['a.md'],
+  },
+  conflict: {
+    isKnown: true,
+    async prepare(place) {
+      place.write('a.md', 'here');
+      await put(place, 'a.md', 'there');
+    },
+    owed: ['here', 'there', 'b'],
+    paths: ['a.md'],
+  },
+  'delete here': {
+    isKnown: true,
+    prepare: (place) => place.change('DELETE', 'a.md'),
+    owed: ['b'],
+    paths: ['a.md'],
+  },
+  'delete there': {
+    isKnown: true,
+    prepare: (place) => place.remove('a.md'),
+    owed: ['b'],
+    paths: ['a.md'],
+  },
+  'move here': {
+    isKnown: true,
+    prepare: (place) => place.change('PATCH', 'a.md', { name: place.name('m.md') }),
+    owed: ['a', 'b'],
+    paths: ['a.md', 'm.md'],
+  },
+  'move there': {
+    isKnown: true,
+    prepare: (place) => renameSync(place.at('a.md'), place.at('m.md')),
+    owed: ['a', 'b'],
+    paths: ['a.md', 'm.md'],
+  },
+};
+
+/** What happens at an instant; `owed` are the texts that must be live in the end. */
+type Happen = (place: Place, path: string, owed: Set<string>) => void;
+
+function writeHere(place: Place, path: string, owed: Set<string>): void {
+  owed.delete(place.files()[path] ?? '');
+  owed.add('mine');
+  place.write(path, 'mine');
+}
+
+function saveHere(place: Place, path: string, owed: Set<string>): void {
+  owed.delete(place.files()[path] ?? '');
+  owed.add('mine');
+  place.write('.swap', 'mine');
+  renameSync(place.at('.swap'), place.at(path));
+}
+
+function removeHere(place: Place, path: string, owed: Set<string>): void {
+  const text = place.files()[path];
+  if (text === undefined) return;
+  owed.delete(text);
+  place.remove(path);
+}
+
+const HAPPENINGS: Readonly<Record<string, Happen>> = { writeHere, saveHere, removeHere };
+
+/** Runs with `happen` before the effect number `at`, and none from `end` on; whether it came. */
+async function runWith(place: Place, at: number, end: number, happen: () => void) {
+  const { before } = EFFECTS;
+  let count = 0;
+  EFFECTS.before = () => {
+    count += 1;
+    if (count === at) happen();
+    if (count >= end) throw new Error('killed');
+  };
+  try {
+    await place.sync();
+  } finally {
+    EFFECTS.before = before;
+  }
+  return count >= at;
+}
+
+/** Runs with `happen` around the request number `at`, of which the answer may be lost. */
+async function runWithRequests(
+  t: TestContext,
+  place: Place,
+  at: number,
+  happen: (forward: () => Promise<Response>) => Promise<Response>,
+): Promise<boolean> {
+  const { fetch } = globalThis;
+  let count = 0;
+  const mocked = t.mock.method(globalThis, 'fetch', (...args: Parameters<typeof fetch>) => {
+    count += 1;
+    return count === at ? happen(() => fetch(...args)) : fetch(...args);
+  });
+  await place.sync();
+  mocked.mock.restore();
+  return count >= at;
+}
+
+async function assertRest(place: Place, owed: ReadonlySet<string>, label: string): Promise<void> {
+  for (let run = 0; run < QUIET_RUNS; run += 1) await place.sync();
+  const notes = await place.notes();
+  assert.deepEqual(place.files(), notes, label);
+  const texts = Object.values(notes);
+  assert.deepEqual(
+    [...owed].filter((text) => !texts.includes(text)),
+    [],
+    label,
+  );
+  assert.deepEqual(await place.sync(), [], label);
+  for (const name of ['aside', 'tmp'])
+    assert.deepEqual(readdirSync(place.at(`.notes-sync/${name}`)), [], `${label}: ${name}`);
+}
+
+async function prepare(t: TestContext, service: Service, scenario: Scenario): Promise<Place> {
+  const place = placeOf(t, service);
+  for (const name of ['a', 'b']) place.write(`${name}.md`, name);
+  if (scenario.isKnown) await place.sync();
+  await scenario.prepare(place);
+  return place;
+}
+
+for (const [name, scenario] of Object.entries(SCENARIOS)) {
+  test(`sync: ${name}, broken off before each effect`, async (t) => {
+    const service = await startService(t);
+    for (let at = 1, isThere = true; isThere; at += 1) {
+      assert.ok(at < MAX_INSTANTS);
+      const place = await prepare(t, service, scenario);
+      isThere = await runWith(place, at, at, () => {});
+      // Nobody else has changed anything, so there is no further text.
+      const owed = new Set(scenario.owed);
+      await assertRest(place, owed, `before effect ${at}`);
+      assert.deepEqual(Object.values(place.files()).sort(), [...owed].sort(), `effect ${at}`);
+    }
+  });
+
+  test(`sync: ${name}, with a change here before each effect`, async (t) => {
+    const service = await startService(t);
+    for (const path of scenario.paths)
+      for (const [what, happen] of Object.entries(HAPPENINGS))
+        for (const further of [1, MAX_INSTANTS])
+          for (let at = 1, isThere = true; isThere; at += 1) {
+            const place = await prepare(t, service, scenario);
+            const owed = new Set(scenario.owed);
+            isThere = await runWith(place, at, at + further, () => happen(place, path, owed));
+            const label = `${what} ${path} before effect ${at}, none after ${at + further}`;
+            await assertRest(place, owed, label);
+          }
+  });
+
+  test(`sync: ${name}, with a change there before each request, and lost answers`, async (t) => {
+    const service = await startService(t);
+    for (const path of [...scenario.paths, undefined])
+      for (let at = 1, isThere = true; isThere; at += 1) {
+        const place = await prepare(t, service, scenario);
+        const owed = new Set(scenario.owed);
+        isThere = await runWithRequests(t, place, at, async (forward) => {
+          if (path === undefined) {
+            await forward();
+            throw new Error('lost');
+          }
+          owed.delete((await place.notes())[path] ?? '');
+          owed.add('theirs');
+          await put(place, path, 'theirs');
+          return forward();
+        });
+        await assertRest(place, owed, `${path ?? 'lost'} at request ${at}`);
+      }
+  });
+}
