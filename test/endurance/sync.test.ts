@@ -57,6 +57,8 @@ function stateOf(pid = 0): string | undefined {
 
 /** Folders, a service, and what happens to them. */
 class Game {
+  /** What has happened. */
+  readonly trace: string[] = [];
   readonly counts = { runs: 0, kills: 0, stops: 0, faults: 0, services: 0 };
   readonly #test: TestContext;
   readonly #random: Random;
@@ -83,7 +85,7 @@ class Game {
     this.#test = test;
     this.#random = createRandom(seed);
     this.#prefix = this.#random.pick(['', 'box/é/']);
-    this.#owners = new Owners(this.#random, this.#prefix);
+    this.#owners = new Owners(this.#random, this.#prefix, (line) => this.trace.push(line));
     this.#file = file;
     this.#service = service;
     const count = 1 + this.#random.below(3);
@@ -157,6 +159,7 @@ class Game {
       ending = found;
       this.#running.delete(command);
     });
+    this.trace.push(`folder ${this.#folders.indexOf(synced)}: starts`);
     while (!ending) {
       await Promise.race([ended, delay(2)]);
       await this.#paused;
@@ -168,6 +171,8 @@ class Game {
       });
     }
     const { status, signal, stdout, stderr } = ending;
+    const at = this.#folders.indexOf(synced);
+    this.trace.push(`folder ${at}: ${status ?? signal}\n${stdout}${stderr}`);
     if (signal === 'SIGKILL') this.counts.kills += 1;
     else assert.ok(status !== null && status <= 2, stdout + stderr);
     assert.doesNotMatch(stderr, /TypeError|undefined|at file:/);
@@ -216,13 +221,18 @@ class Game {
     const { oneIn, pick } = this.#random;
     for (let change = 0; change < count; change += 1)
       if (oneIn(3)) await this.#owners.changeThere(this.#service);
-      else this.#owners.changeHere(synced ?? pick(this.#folders));
+      else {
+        const place = synced ?? pick(this.#folders);
+        this.trace.push(`in folder ${this.#folders.indexOf(place)}`);
+        this.#owners.changeHere(place);
+      }
   }
 
   /** Makes a backup, restores it, exchanges the service for an empty one, or starts it again. */
   async #exchangeService(): Promise<void> {
     this.counts.services += 1;
     const kind = this.#random.pick(['restart', 'backup', 'backup', 'restore', 'empty'] as const);
+    this.trace.push(`service: ${kind}`);
     if (kind === 'backup') {
       const texts = (await notesIn(this.#service)).map(({ body }) => body);
       const file = newFile(this.#test);
@@ -249,7 +259,7 @@ for (const seed of SEEDS)
     for (let each = seed; each < seed + GAMES; each += 1) {
       const game = await Game.start(t, each);
       await game.play().catch((error) => {
-        error.message = `NOTES_TEST_SEED=${each}: ${error.message}`;
+        error.message = `NOTES_TEST_SEED=${each}: ${error.message}\n${game.trace.join('\n')}`;
         throw error;
       });
       const counts = Object.entries(game.counts).map(([what, count]) => `${count} ${what}`);

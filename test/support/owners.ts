@@ -20,10 +20,12 @@ export class Owners {
   readonly owed = new Set<string>();
   readonly #random: Random;
   readonly #prefix: string;
+  readonly #tell: (line: string) => void;
   #made = 0;
 
   /** The names of all notes begin with `prefix`. */
-  constructor(random: Random, prefix: string) {
+  constructor(random: Random, prefix: string, tell: (line: string) => void) {
+    this.#tell = tell;
     this.#random = random;
     this.#prefix = prefix;
   }
@@ -35,6 +37,7 @@ export class Owners {
     const path = pick([...PATHS, ...Object.keys(files)]);
     const old = files[path];
     const kind = pick(['write', 'write', 'rename', 'append', 'delete', 'move', 'blank'] as const);
+    this.#tell(`${kind} ${path}: ${JSON.stringify(old)}, next ${this.#made + 1}`);
     if (kind === 'write' || kind === 'rename') {
       const text = this.#make(old);
       if (kind === 'write') synced.write(path, text);
@@ -52,6 +55,7 @@ export class Owners {
   #moveHere(synced: SyncedFolder, files: Texts, path: string): void {
     const to = this.#random.pick(PATHS);
     if (to === path) return;
+    this.#tell(`to ${to}: ${JSON.stringify(files[to])}`);
     // It may be the same file under two names, and then stays where it is.
     if (files[to] !== files[path]) this.owed.delete(files[to] ?? '');
     mkdirSync(dirname(synced.at(to)), { recursive: true });
@@ -75,6 +79,7 @@ export class Owners {
     const change = async (method: string, json?: object) => {
       const { status } = await service.request(method, at, { json, headers: condition });
       assert.ok([200, 201, 204, 409, 412, 422].includes(status), `${method} ${at}: ${status}`);
+      this.#tell(`there ${kind} ${name}: ${JSON.stringify(note?.body)}, ${this.#made}: ${status}`);
       return status < 300;
     };
     if (kind === 'write' || kind === 'append') {
@@ -89,6 +94,7 @@ export class Owners {
   keepOnly(texts: Iterable<string>): void {
     const kept = new Set(texts);
     for (const text of this.owed) if (!kept.has(text)) this.owed.delete(text);
+    this.#tell(`kept ${JSON.stringify([...this.owed])}`);
   }
 
   #text(): string {

@@ -1,0 +1,92 @@
+// The command `sync` while its service is restored from a backup or exchanged for an empty one,
+// before each of its requests: no text of the folder is lost.
+import assert from 'node:assert/strict';
+import { renameSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { newFile } from '../support/databases.ts';
+import { startFlakyProxy } from '../support/flaky-proxy.ts';
+import { runInProcess } from '../support/in-process-command.ts';
+import { notesIn } from '../support/owners.ts';
+import { type Service, startService } from '../support/service.ts';
+import { folderOf, type SyncedFolder } from '../support/synced-folder.ts';
+
+const QUIET_RUNS = 3;
+
+type Prepare = (synced: SyncedFolder, service: Service) => Promise<unknown> | void;
+
+const put = (service: Service, name: string, body: string) =>
+  service.request('PUT', `/named/${name}`, { json: { title: 'other', body } });
+
+/** What a run has to do when the exchange comes; `new.md` has a text that no backup has. */
+const SCENARIOS: Readonly<Record<string, Prepare>> = {
+  nothing() {},
+  send: (synced) => synced.write('b.md', 'b2'),
+  get: (_, service) => put(service, 'b.md', 'there'),
+  'delete here': (_, service) => service.request('DELETE', '/named/b.md'),
+  'delete there': (synced) => synced.remove('b.md'),
+  'move here': (_, service) => service.request('PATCH', '/named/b.md', { json: { name: 'c.md' } }),
+  'move there': (synced) => renameSync(synced.at('b.md'), synced.at('c.md')),
+  'another title': (_, service) =>
+    service.request('PATCH', '/named/a.md', { json: { title: 'another' } }),
+  async 'looks again'(synced, service) {
+    // The note changes while its file can be no note, and comes back with the text of the file.
+    synced.write('a.md', '');
+    synced.write('new.md', Buffer.from([0xff]));
+    await put(service, 'a.md', 'there');
+    await put(service, 'new.md', 'new');
+  },
+};
+
+for (const exchange of ['restore', 'empty'] as const)
+  for (const [name, prepare] of Object.entries(SCENARIOS))
+    test(`sync: ${name}, and the service is exchanged (${exchange}) before each request`, async (t) => {
+      for (let at = 1, isThere = true; isThere; at += 1)
+        isThere = await play(t, exchange, prepare, at);
+    });
+
+async function play(
+  t: TestContext,
+  exchange: 'restore' | 'empty',
+  prepare: Prepare,
+  at: number,
+): Promise<boolean> {
+  let db = newFile(t);
+  let service = await startService(t, { db });
+  const synced = folderOf(t, service);
+  let left = Number.POSITIVE_INFINITY;
+  let owed: readonly string[] = [];
+  const url = await startFlakyProxy(
+    t,
+    () => service.url,
+    async (forward) => {
+      left -= 1;
+      if (left === 0) {
+        owed = Object.values(synced.files()).filter((text) => /^\w/.test(text));
+        await service.close();
+        if (exchange === 'restore') await runInProcess(['restore', backup, '--db', db, '--force']);
+        else db = newFile(t);
+        service = await startService(t, { db });
+      }
+      return forward();
+    },
+  );
+  const run = () => runInProcess(['sync', synced.folder, url]);
+  for (const each of ['a', 'b']) synced.write(`${each}.md`, each);
+  await run();
+  const backup = newFile(t);
+  await runInProcess(['backup', backup, '--db', db]);
+  for (const each of ['a', 'new']) synced.write(`${each}.md`, `${each} after the backup`);
+  await run();
+  await prepare(synced, service);
+  left = at;
+  await run();
+  const isThere = left <= 0;
+  left = Number.POSITIVE_INFINITY;
+  for (const [path, text] of Object.entries(synced.files())) if (text === '') synced.remove(path);
+  for (let count = 0; count < QUIET_RUNS; count += 1) await run();
+  const texts = (await notesIn(service)).map(({ body }) => body);
+  const lost = isThere ? owed.filter((text) => !texts.includes(text)) : [];
+  assert.deepEqual(lost, [], `before request ${at}`);
+  await service.close();
+  return isThere;
+}
