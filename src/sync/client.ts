@@ -67,7 +67,7 @@ export async function listen(options: ClientOptions, onChange: () => void): Prom
     const signal = AbortSignal.any([options.stop, silence.signal]);
     const headers = { ...headersOf(options), accept: 'text/event-stream' };
     const { ok, body } = await fetch(`${options.url}/changes`, { headers, signal });
-    onChange();
+    if (ok) onChange();
     for await (const part of (ok && body) || []) {
       timer.refresh();
       if (Buffer.from(part).includes('data:')) onChange();
