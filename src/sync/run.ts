@@ -238,6 +238,7 @@ async function keepBoth(run: Run, item: Item, look: Look): Promise<boolean> {
   const real = putCopy(run, item.real, look.here.text);
   if (real === undefined || !(await ACTIONS.get?.(run, item, look))) return false;
   run.report.done('conflict', `${item.path} -> ${real}`);
+  run.report.warn(`${item.path} has the text of the service, and ${real} the one from here`);
   const path = real.normalize();
   await settle(run, { path, real, action: 'create', note: await readNote(run, path) });
   return true;
