@@ -1,12 +1,13 @@
 // What a run will do: compares both sides of each path with what they were, and finds what was
 // moved.
 import { existsSync } from 'node:fs';
+import { Unavailable } from './client.ts';
 import { type Action, decide } from './decisions.ts';
 import { SYNC_TIMES } from './effects.ts';
 import { type File, type Folder, type Found, findFile, readText, type Scan } from './folder.ts';
 import { faultInPath, isSynced, META } from './notes.ts';
 import { metaPath } from './places.ts';
-import type { Note, Service } from './service.ts';
+import { generationOf, type Note, type Service } from './service.ts';
 import type { Base, State } from './state.ts';
 
 /** Both sides, and what is known of them. */
@@ -37,6 +38,12 @@ export interface Item {
   readonly from?: Item;
 }
 
+/** Throws if a cursor or a tag is not of the service that the state is about. */
+export function refuseExchange({ head }: State, mark: string): void {
+  if (generationOf(mark) !== head.generation)
+    throw new Unavailable('nothing more was done: the service was restored, or is another one');
+}
+
 /** Looks at both sides of a path; `file` is what is there, or why this can be no note. */
 export function lookAt(
   world: World,
@@ -45,6 +52,7 @@ export function lookAt(
   note: Note | undefined,
 ): Look {
   const { state } = world;
+  if (note?.etag) refuseExchange(state, note.etag);
   const { sent } = state.bases.get(path) ?? {};
   // A text whose answer was lost is what both sides had.
   if (sent !== undefined && note?.hash === sent.hash)

@@ -6,9 +6,9 @@ import { Unavailable } from './client.ts';
 import { SYNC_TIMES } from './effects.ts';
 import { findFile, readText, scan } from './folder.ts';
 import { putCopy, recoverAside } from './places.ts';
-import { type Item, type Look, lookAt, planFor, type World } from './plan.ts';
+import { type Item, type Look, lookAt, planFor, refuseExchange, type World } from './plan.ts';
 import type { Report } from './report.ts';
-import { type Note, readAll, readChanges, readCursor, readNote } from './service.ts';
+import { generationOf, type Note, readAll, readChanges, readCursor, readNote } from './service.ts';
 
 /** A run in a folder. */
 export interface Run extends World {
@@ -71,6 +71,8 @@ export async function runOnce(run: Run): Promise<readonly string[]> {
   const deletions = others.filter(isDeletion);
   const leftMs = startMs + SYNC_TIMES.missing - performance.now();
   if (deletions.length > 0) await delay(Math.max(0, leftMs), undefined, { signal: stop });
+  // In another service, notes are missing that nobody has deleted.
+  if (deletions.length > 0) refuseExchange(state, await readCursor(run));
   if (state.isReplaced) throw new Error('the folder is another one by now');
   await act(run, deletions);
   await keepCursor(run, cursor, items.length > 0);
@@ -98,14 +100,17 @@ async function readNotes(run: Run): Promise<{ notes: Map<string, Note>; cursor: 
 
 async function listNotes(run: Run) {
   const cursor = await readCursor(run);
-  const { cursor: known = cursor } = run.state.head;
-  const [[generation, number], [before, least]] = [cursor.split('-'), known.split('-')];
+  const generation = generationOf(cursor);
+  const { cursor: known = cursor, generation: before = generation } = run.state.head;
+  const [number, least] = [cursor, known].map((each) => Number(each.split('-')[1]));
   if (generation !== before || Number(number) < Number(least)) {
     run.state.forgetAll();
     run.report.warn(
       'The service was restored, or is another one: nothing is deleted, and both texts stay.',
     );
   }
+  // Before the first text of this service is noted, as the run may break off.
+  run.state.save({ ...run.state.head, generation });
   const notes = new Map<string, Note>();
   let held = 0;
   for await (const { body = '', ...note } of readAll(run)) {
@@ -254,5 +259,6 @@ async function keepCursor(run: Run, cursor: string, hasActed: boolean): Promise<
     for (const [id, note] of changes.notes) if (note?.etag !== known.get(id)) run.again.add(id);
   }
   const again = run.again.size > 0 ? { again: [...run.again] } : {};
-  state.save({ cursor: changes?.cursor ?? cursor, ...again });
+  const next = changes?.cursor ?? cursor;
+  state.save({ generation: generationOf(next), cursor: next, ...again });
 }

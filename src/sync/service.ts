@@ -37,6 +37,11 @@ const CHANGES =
   'limit=1000&type=note.created,note.updated,note.deleted&include=record,name,etag&fields=id';
 const PAGE = 100;
 
+/** Returns which service a cursor or an entity tag is of; a restored one is another one. */
+export function generationOf(mark: string): string {
+  return mark.replace(/^"|-.*/gs, '');
+}
+
 /** Resolves with the cursor behind the last change. */
 export async function readCursor({ call }: Service): Promise<string> {
   return cursorIn(objectIn((await call('GET', '/changes')).body));

@@ -19,8 +19,9 @@ export interface Base extends Partial<Described> {
   readonly sent?: Described & { readonly hash: string };
 }
 
-/** How far the changes of the service are known, and the ids of notes to look at again. */
+/** Which service it is, how far its changes are known, and the ids of notes to look at again. */
 interface Head {
+  readonly generation?: string;
   readonly cursor?: string;
   readonly again?: readonly number[];
 }
@@ -140,8 +141,8 @@ function parseLine(line: string): Readonly<Record<string, unknown>> {
 }
 
 function isHead(head: unknown): head is Head {
-  const { cursor = '', again = [] } = Object(head);
-  return typeof cursor === 'string' && Array.isArray(again);
+  const { generation = '', cursor = '', again = [] } = Object(head);
+  return [generation, cursor].every((each) => typeof each === 'string') && Array.isArray(again);
 }
 
 /** Whether a line has what a base has, and does not say that the path is forgotten. */

@@ -62,7 +62,8 @@ export function folderOf(test: Ends, service: Service): SyncedFolder {
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
         .filter((path) => !path.startsWith('.notes-sync'));
-      return Object.fromEntries(paths.sort().map((path) => [path, readFileSync(at(path), 'utf8')]));
+      const texts = paths.sort().map((path) => [path, readIfThere(at(path))]);
+      return Object.fromEntries(texts.filter(([, text]) => text !== undefined));
     },
     async notes() {
       const path = '/notes?named=true&order=name&limit=100&include=name';
@@ -83,4 +84,14 @@ export function folderOf(test: Ends, service: Service): SyncedFolder {
       return { ...ran, lines: lines.map((line) => line.replace(/; \d+ ms\)$/, ')')) };
     },
   };
+}
+
+/** A command that runs replaces files, which are away for an instant. */
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (Object(error).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }

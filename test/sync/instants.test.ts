@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { EFFECTS, type Effect, SYNC_TIMES } from '../../src/sync/effects.ts';
+import { runInProcess } from '../support/in-process-command.ts';
 import { folderOf, type SyncedFolder, startSynced } from '../support/synced-folder.ts';
 
 const MISSING_MS = 100;
@@ -167,6 +168,27 @@ test('sync: a note that changes after the run has read the changes is in the nex
   afterAnswer(t, 'POST', () => synced.put('a.md', 'there'));
   await synced.sync();
   await assertTexts(synced, ['b', 'there']);
+});
+
+test('sync: a first run that breaks off, and then another service: nothing is deleted', async (t) => {
+  const [synced, other] = [await startSynced(t), await startSynced(t)];
+  for (const path of ['a.md', 'b.md']) await synced.put(path, path);
+  for (let states = 1, isThere = true; isThere; states += 1) {
+    const folder = folderOf(t, synced.service);
+    folder.write('c.md', 'c');
+    let count = 0;
+    isThere = await syncUntil(folder, 'state', () => {
+      count += 1;
+      return count === states;
+    }).then(
+      () => true,
+      () => false,
+    );
+    const files = folder.files();
+    await runInProcess(['sync', folder.folder, other.service.url]);
+    assert.deepEqual(folder.files(), { ...files, ...(await other.notes()) }, `state ${states}`);
+    assert.deepEqual(await other.notes(), folder.files());
+  }
 });
 
 test('sync: a file that is away while it is saved is not deleted', async (t) => {
