@@ -190,16 +190,11 @@ const SHARING = 50;
 const SHARED = 300_000;
 
 test('small requests: many at once take away tags by a name that many tags have', async (t) => {
-  const db = newFile(t);
-  await writeMigrated(db);
-  const database = await openPath(db);
-  for (const sql of [
+  const db = await writeFilled(t, [
     `${withNumbers(SHARING)} INSERT INTO notes (title, body) SELECT 'a', 'b' FROM numbers`,
     `${withNumbers(SHARED)} INSERT INTO tags (name) SELECT 'shared' FROM numbers`,
     `UPDATE changes SET at = ${Date.now()} WHERE at IS NULL`,
-  ])
-    await change(database, sql);
-  await database.close();
+  ]);
   const service = await startRestartable(t, db, 1);
   for (const json of [{ add_tags: ['shared'] }, { remove_tags: ['shared'] }]) {
     const ids = Array.from({ length: SHARING }, (_, index) => index + 1);
