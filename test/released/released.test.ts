@@ -41,7 +41,7 @@ test('released: there is what this version leaves, and it is small', () => {
 for (const release of RELEASES) {
   const { version } = release;
 
-  test(`released ${version}: a service has all of it, and keeps its promises`, async (t) => {
+  test(`released ${version}: a service has all of its database and its promises`, async (t) => {
     const db = await release.copyDatabase(t);
     await assertSound(db);
     const service = await startService(t, { db, historyDays: CENTURY });
