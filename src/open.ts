@@ -6,6 +6,7 @@ import { UNFINISHED_IMPORT } from './pages.ts';
 import { differencesIn } from './schema/differences.ts';
 import { type Database, DatabaseUnusable } from './storage/database.ts';
 import { migrate, storedSchema } from './storage/schema/migrations.ts';
+import { STEPS } from './storage/schema/steps.ts';
 import { type FileGuard, openSqlite } from './storage/sqlite/engine.ts';
 import { unusable } from './storage/sqlite/unusable.ts';
 
@@ -30,6 +31,8 @@ type Use = 'serve' | 'import' | 'export';
 
 type Copied = Database & { readonly copyTo: (path: string, signal?: AbortSignal) => Promise<void> };
 
+const UPGRADE = 'upgrading the database, without a copy: earlier versions will refuse it';
+
 /** A database, and what opens it. */
 export interface StorageOptions {
   readonly db: Location;
@@ -51,8 +54,11 @@ export async function openStorage(
   const database = await (db.kind === 'cluster'
     ? openCluster(db, use, options, (message, node) => warn?.(message, { node }))
     : openSqlite(db.name, { alone, guard: GUARD, onForeignLog }));
+  const copying = db.kind === 'cluster' ? 'export' : 'backup';
+  const backupBefore = `notes-server ${copying} TARGET --db ${db.name}`;
+  const sayUpgrade = (from: number, to: number) => warn?.(UPGRADE, { from, to, backupBefore });
   try {
-    await migrate(database);
+    await migrate(database, STEPS, sayUpgrade);
     const { isUnfinished } = await storedSchema(database.read);
     if (isUnfinished && !alone) throw new Error(UNFINISHED_IMPORT);
     const differences = db.kind === 'memory' ? [] : await differencesIn(database);
