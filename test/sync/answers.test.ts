@@ -127,6 +127,24 @@ test('sync: what others change during a run is noticed by the next one', async (
   assert.deepEqual(synced.files(), { 'a.md': 'mine', 'b.md': 'theirs', 'new.md': 'theirs' });
 });
 
+test('sync: a deletion that was not planned is looked at twice, in the next run', async (t) => {
+  const synced = await startSynced(t);
+  synced.write('a.md', 'a');
+  await synced.sync();
+  await synced.put('a.md', 'theirs');
+  const run = await startProxy(
+    t,
+    synced,
+    () => true,
+    async ({ url = '' }) => {
+      if (url.startsWith('/named/a.md')) await synced.service.request('DELETE', '/named/a.md');
+    },
+  );
+  await run();
+  assert.deepEqual(synced.files(), { 'a.md': 'a' });
+  assert.equal((await synced.sync()).lines[0], 'delete here a.md');
+});
+
 test('sync: waits as long as the service asks for', async (t) => {
   const synced = await startSynced(t, { rateLimit: 60 });
   for (let n = 0; n < 200; n += 1) synced.write(`${n}.md`, `${n}`);

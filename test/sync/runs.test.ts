@@ -523,10 +523,15 @@ function beforeFirst(t: Ends, kind: Effect, act: () => void): void {
   };
 }
 
-for (const [kind, action] of [
-  ...[['aside', 'get'] as const, ['place', 'get'] as const, ['aside', 'delete'] as const],
-  ...[['aside', 'conflict'] as const, ['place', 'conflict'] as const],
-])
+const EDITS: readonly (readonly [kind: Effect, action: string])[] = [
+  ['aside', 'get'],
+  ['place', 'get'],
+  ['remove', 'get'],
+  ['aside', 'delete'],
+  ['aside', 'conflict'],
+  ['place', 'conflict'],
+];
+for (const [kind, action] of EDITS)
   test(`sync: what an editor writes just before ${kind} of ${action} is kept`, async (t) => {
     const synced = await startSynced(t);
     synced.write('a.md', 'a');
@@ -541,7 +546,9 @@ for (const [kind, action] of [
     assert.deepEqual(await synced.notes(), files);
     const texts = Object.values(files);
     assert.ok(texts.includes('edited'), texts.join());
-    if (action !== 'delete') assert.ok(texts.includes('theirs'), texts.join());
+    // In its place by now, it was edited.
+    const isReplaced = kind === 'remove' || action === 'delete';
+    assert.equal(texts.includes('theirs'), !isReplaced, texts.join());
   });
 
 test('sync: what a broken run has left aside comes back, unless it was replaced', async (t) => {
