@@ -1,6 +1,6 @@
 // The command `sync` as a process: its key, its statuses, its lock, its signals, what it loads.
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { test } from 'node:test';
 import { assertRefused, preload, runCommand, startCommand, stop } from '../support/command.ts';
@@ -100,6 +100,25 @@ test('sync: the lock of a process that has ended is taken over', async (t) => {
   assert.equal((await synced.sync()).status, 0);
   writeFileSync(synced.at('.notes-sync/lock'), `${pid} 1 elsewhere`);
   assert.match((await synced.sync()).warnings, /process \d+ on elsewhere is at work here/);
+});
+
+test('sync: --follow makes no folder anew that is away, and goes on later', async (t) => {
+  const synced = await startSynced(t);
+  synced.write('a.md', 'a');
+  const times = new URL('../../src/sync/effects.js', import.meta.url);
+  const node = preload(
+    `const { SYNC_TIMES } = await import('${times}');
+     Object.assign(SYNC_TIMES, { collect: 1, look: 50, relisten: 1 });`,
+  );
+  const args = ['sync', synced.folder, synced.service.url, '--follow'];
+  const command = startCommand(t, args, { node });
+  await until(async () => 'a.md' in (await synced.notes()));
+  renameSync(synced.folder, `${synced.folder}-away`);
+  await command.says('no such file or directory');
+  renameSync(`${synced.folder}-away`, synced.folder);
+  synced.write('b.md', 'b');
+  await until(async () => 'b.md' in (await synced.notes()));
+  assert.equal((await stop(command)).status, 0);
 });
 
 test('sync: --follow keeps both sides in step until a signal', async (t) => {
