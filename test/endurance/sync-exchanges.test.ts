@@ -39,7 +39,7 @@ const SCENARIOS: Readonly<Record<string, Prepare>> = {
 
 for (const exchange of ['restore', 'empty'] as const)
   for (const [name, prepare] of Object.entries(SCENARIOS))
-    test(`sync: ${name}, and the service is exchanged (${exchange}) before each request`, async (t) => {
+    test(`sync: ${name}, and the service is exchanged (${exchange})`, async (t) => {
       for (let at = 1, isThere = true; isThere; at += 1)
         isThere = await play(t, exchange, name, prepare, at);
     });

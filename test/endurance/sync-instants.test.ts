@@ -70,7 +70,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
       await put(place, 'c.md', 'c');
     },
     owed: ['a', 'b', 'c', 'there'],
-    paths: ['a.md', 'c.md'],
+    paths: ['a.md'],
   },
   create: {
     isKnown: true,

@@ -1,4 +1,4 @@
-// Owners of texts, who change them at random in folders and in a service, and what must not be lost.
+// Owners of texts, who change them at random on both sides, and what must not be lost.
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';

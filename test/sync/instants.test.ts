@@ -164,7 +164,7 @@ test('sync: a note that changed while its file could be no note is looked at aga
   await assertTexts(synced, ['there']);
 });
 
-test('sync: a note that changes after the run has read the changes is in the next run', async (t) => {
+test('sync: a note that changes behind the changes of a run is in the next run', async (t) => {
   const synced = await startInStep(t);
   synced.write('b.md', 'b');
   afterAnswer(t, 'POST', () => synced.put('a.md', 'there'));
