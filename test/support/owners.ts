@@ -78,7 +78,7 @@ export class Owners {
     const condition = note ? { 'if-match': note.etag } : { 'if-none-match': '*' };
     const change = async (method: string, json?: object) => {
       const { status } = await service.request(method, at, { json, headers: condition });
-      assert.ok([200, 201, 204, 409, 412, 422].includes(status), `${method} ${at}: ${status}`);
+      assert.ok([200, 201, 204, 404, 409, 412, 422].includes(status), `${method} ${at}: ${status}`);
       this.#tell(`there ${kind} ${name}: ${JSON.stringify(note?.body)}, ${this.#made}: ${status}`);
       return status < 300;
     };
