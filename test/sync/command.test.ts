@@ -1,11 +1,13 @@
 // The command `sync` as a process: its key, its statuses, its lock, its signals, what it loads.
 import assert from 'node:assert/strict';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertRefused, preload, runCommand, startCommand, stop } from '../support/command.ts';
 import { closureOf, sourceAt } from '../support/sources.ts';
 import { folderOf, startSynced } from '../support/synced-folder.ts';
+import { unprivileged } from '../support/unprivileged.ts';
 import { until } from '../support/until.ts';
 
 /** The status if nothing was done. */
@@ -62,6 +64,25 @@ test('sync: a file that cannot be a note is status 1', async (t) => {
   assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
   assert.match(stderr, /^left a\.md: it is blank$/m);
   assert.match(stderr, /^left b\\x1b\[2J\.md: its name must not have control characters/m);
+});
+
+test('sync: a file that cannot be read is left, a folder that cannot ends the run', async (t) => {
+  const parts = unprivileged(t);
+  if (!parts) return t.skip('no user is without privileges');
+  const { service, notes } = await startSynced(t);
+  const folder = join(parts.folder, 'notes');
+  mkdirSync(join(folder, 'deep'), { recursive: true });
+  chmodSync(folder, 0o777);
+  for (const path of ['a.md', 'b.md', 'deep/c.md']) writeFileSync(join(folder, path), path);
+  chmodSync(join(folder, 'a.md'), 0);
+  const run = () => runCommand(t, ['sync', folder, service.url], parts);
+  const { status, stderr } = await run();
+  assert.equal(status, 1);
+  assert.match(stderr, /^left a\.md: EACCES/);
+  chmodSync(join(folder, 'deep'), 0);
+  assertRefused(await run(), NOTHING, /EACCES/);
+  chmodSync(join(folder, 'deep'), 0o777);
+  assert.deepEqual(Object.keys(await notes()), ['b.md', 'deep/c.md']);
 });
 
 test('sync: what is no notes-server is not believed that notes are gone', async (t) => {
