@@ -24,8 +24,8 @@ import { ownerExistsSql, recordText } from './text.ts';
 import { insertion, insertSql, newRecords } from './writes.ts';
 
 /** The SQL that follows a list in FROM, and then that of the id of the record of a row. */
-export const CREATED = 'CROSS JOIN admitted ON admitted._position = _request';
-export const CREATED_ID = '(SELECT _last_id FROM created) + _first + _record + 1';
+export const CREATED = 'WHERE _request NOT IN (SELECT _position FROM refused)';
+export const CREATED_ID = createdIdSql('_place', '_request');
 
 /** A write that creates records. Its rows are the values of their fields. */
 export interface Creation extends RowSet {
@@ -38,6 +38,17 @@ export interface Created extends Verdict {
   readonly id: number;
   readonly tag: string;
   readonly texts: readonly string[];
+}
+
+/** Returns the SQL of the id of a new record, given its place among all that are sent. */
+export function createdIdSql(place: string, request: string): string {
+  return `(SELECT _last_id FROM created) + 1 + ${placeSql(place, request)}`;
+}
+
+/** Returns the SQL of the place of a record among all that are created. */
+function placeSql(place: string, request: string): string {
+  const refused = `SELECT sum(_count) FROM refused WHERE refused._position < ${request}`;
+  return `${place} - coalesce((${refused}), 0)`;
 }
 
 /** Returns the creations of a resource. */
@@ -106,12 +117,12 @@ function listsWith(parts: readonly WritePart[], writes: readonly Creation[]): Li
   const requests: Values[] = [];
   const sent: Values[] = [];
   for (const [request, { owner, rows, asked }] of writes.entries()) {
-    const ofRequest: FieldValues = [owner, rows.length];
+    const ofRequest: FieldValues = [owner, rows.length, sent.length];
     for (const part of parts)
       if (part.ofRequest) ofRequest.push(...(asked[part.name]?.ofRequest ?? nulls(part.ofRequest)));
     requests.push(ofRequest);
     for (const [index, row] of rows.entries()) {
-      const ofRecord: FieldValues = [owner, ...row, request, index];
+      const ofRecord: FieldValues = [owner, ...row, request];
       for (const { name, ofRecords } of parts)
         if (ofRecords) ofRecord.push(...(asked[name]?.ofRecords?.[index] ?? nulls(ofRecords)));
       sent.push(ofRecord);
@@ -166,17 +177,19 @@ function namedWith(resource: Resource, parts: readonly WritePart[]): string {
   const conditions = parts.flatMap(({ admits }) => admits ?? []);
   if (resource.owner) conditions.push(ownerExistsSql(resource, '_owner'));
   const columns = ['sent._owner', ...fields, ...ofRecords].join(', ');
+  const place = placeSql('sent._position', '_request');
   const admittedRecords = conditions[0]
-    ? `SELECT _first + _record AS _position, ${columns} FROM sent ${CREATED}`
+    ? `SELECT ${place} AS _position, ${columns} FROM sent ${CREATED}`
     : 'SELECT * FROM sent';
   return [
-    namedRows('requests', ['_owner', '_count', ...ofRequest]),
-    namedRows('sent', ['_owner', ...fields, '_request', '_record', ...ofRecords]),
+    namedRows('requests', ['_owner', '_count', '_first', ...ofRequest]),
+    namedRows('sent', ['_owner', ...fields, '_request', ...ofRecords]),
     ...queriesOf(parts),
-    // The requests that are carried out, and how many records come before those of each.
-    `admitted AS MATERIALIZED (
-      SELECT *, sum(_count) OVER (ORDER BY _position) - _count AS _first FROM requests
-      WHERE ${conditions.join(' AND ') || 'TRUE'})`,
+    `refused AS MATERIALIZED (
+      SELECT _position, _count FROM requests WHERE NOT (${conditions.join(' AND ') || 'TRUE'}))`,
+    // The requests that are carried out.
+    `admitted AS (
+      SELECT * FROM requests WHERE _position NOT IN (SELECT _position FROM refused))`,
     // Each at its place among all that are created.
     `admitted_records AS (${admittedRecords})`,
     // The last id before the records, once they are there.

@@ -4,6 +4,7 @@ import { createHash, hash, randomBytes } from 'node:crypto';
 import type { Core, EarlyFeature } from '../feature.ts';
 import { fillTemplate } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
+import { createdIdSql } from '../records/creation.ts';
 import type { RecordFeature } from '../records/feature.ts';
 import type { Asked, Asking, RecordInput, Verdict, WritePart } from '../records/parts.ts';
 import type { Resource } from '../resources/resource.ts';
@@ -63,7 +64,7 @@ export function requestKeys({ table, path, idParameter }: Resource): WritePart[]
         INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
         SELECT _key, _fingerprint, ${table}.id, ${tagSql(`${table}.number`)}, ${NOW}
         FROM admitted
-        CROSS JOIN ${table} ON ${table}.id = (SELECT _last_id FROM created) + _first + 1
+        CROSS JOIN ${table} ON ${table}.id = ${createdIdSql('_first', 'admitted._position')}
         WHERE _key IS NOT NULL`,
     },
   };

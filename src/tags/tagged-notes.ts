@@ -41,7 +41,7 @@ const TAG_IDS: WritePart = {
   after: {
     tagById: `
       INSERT INTO note_tags (note_id, tag_id)
-      SELECT ${CREATED_ID}, _tag FROM tags_by_id ${CREATED} ORDER BY tags_by_id._position`,
+      SELECT ${CREATED_ID}, _tag FROM tags_by_id ${CREATED}`,
   },
   last: { setTimes: SET_TIMES.write },
 };
@@ -58,12 +58,12 @@ const TAG_NAMES: WritePart = {
   lists: { tags_by_name: ['_tag', '_added'] },
   queries: `
     first_names AS (
-      SELECT min(_position) AS _place, _request, _tag FROM tags_by_name
-      WHERE _request IN (SELECT _position FROM admitted)
-        AND NOT EXISTS (SELECT 1 FROM tags WHERE name = _tag)
+      SELECT min(_position) AS _first_position, _request, _tag FROM tags_by_name
+      WHERE iif(EXISTS (SELECT 1 FROM tags WHERE name = _tag),
+        FALSE, _request IN (SELECT _position FROM admitted))
       GROUP BY _tag),
     new_tags AS (
-      SELECT row_number() OVER (ORDER BY _place) - 1 AS _position, _request, _tag AS name
+      SELECT row_number() OVER (ORDER BY _first_position) - 1 AS _position, _request, _tag AS name
       FROM first_names)`,
   report: {
     columns: { request: '_request', first: 'first', last: 'last' },
@@ -77,7 +77,7 @@ const TAG_NAMES: WritePart = {
     tagByName: `
       INSERT INTO note_tags (note_id, tag_id)
       SELECT ${CREATED_ID}, (SELECT min(id) FROM tags WHERE name = _tag)
-      FROM tags_by_name ${CREATED} ORDER BY tags_by_name._position`,
+      FROM tags_by_name ${CREATED}`,
   },
   last: { setTimes: SET_TIMES.write },
 };
