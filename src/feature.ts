@@ -49,6 +49,7 @@ export interface Selection {
   readonly conditions: (id: string, valueAt: (name: string) => FilterValue) => readonly string[];
 }
 
+/** Returns what parameters select, as those of a list. May throw 422. */
 export type Selects = (
   resource: Resource,
   parameters: Parameters & Readonly<Partial<Record<'fields' | 'include', readonly string[]>>>,

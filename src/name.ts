@@ -1,5 +1,6 @@
 // The grammar of the names of notes: paths in any language. They are stored in NFC, because some
 // systems complete and send other forms of the same name.
+import { countCharacters } from './characters.ts';
 
 /** NFC makes one code point of at most four, of at most two units of UTF-16 each. */
 const MAX_UNITS_PER_CHARACTER = 8;
@@ -16,7 +17,7 @@ export function faultInName(
   if (!text.isWellFormed()) return ['format', 'must be valid Unicode, without lone surrogates'];
   // NFC of a long text may take long.
   const isLong = text.length > MAX_UNITS_PER_CHARACTER * maxLength;
-  if (isLong || [...text.normalize()].length > maxLength)
+  if (isLong || countCharacters(text.normalize()) > maxLength)
     return ['maxLength', `must have at most ${maxLength} characters`];
   const segments = text.split('/');
   for (const [index, segment] of segments.entries()) {

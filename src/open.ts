@@ -6,6 +6,7 @@ import { UNFINISHED_IMPORT } from './pages.ts';
 import { differencesIn } from './schema/differences.ts';
 import { type Database, DatabaseUnusable } from './storage/database.ts';
 import { migrate, storedSchema } from './storage/schema/migrations.ts';
+import { STEPS } from './storage/schema/steps.ts';
 import { type FileGuard, openSqlite } from './storage/sqlite/engine.ts';
 import { unusable } from './storage/sqlite/unusable.ts';
 
@@ -51,8 +52,13 @@ export async function openStorage(
   const database = await (db.kind === 'cluster'
     ? openCluster(db, use, options, (message, node) => warn?.(message, { node }))
     : openSqlite(db.name, { alone, guard: GUARD, onForeignLog }));
+  const onUpgrade = (from: number, to: number) =>
+    warn?.('upgrading the database, without a copy: earlier versions will refuse it', {
+      ...{ from, to },
+      backupBefore: `notes-server ${db.kind === 'cluster' ? 'export' : 'backup'} TARGET --db ${db.name}`,
+    });
   try {
-    await migrate(database);
+    await migrate(database, STEPS, onUpgrade);
     const { isUnfinished } = await storedSchema(database.read);
     if (isUnfinished && !alone) throw new Error(UNFINISHED_IMPORT);
     const differences = db.kind === 'memory' ? [] : await differencesIn(database);

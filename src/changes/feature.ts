@@ -206,6 +206,5 @@ function eventsOf(changes: Changes): Buffer {
 }
 
 function expired(): never {
-  const detail = 'The log of changes has no longer all changes since this cursor.';
-  throw new Problem('cursor-expired', detail);
+  throw new Problem('cursor-expired', 'The log no longer has all changes since then.');
 }

@@ -24,7 +24,7 @@ export class FileChanged extends DatabaseUnusable {}
 type OpenFile = Pick<Database, 'read' | 'close'> & AsyncDisposable;
 
 /** Whether the database at `path` has no write-ahead log: then nobody is writing to it. */
-export function isAtRest(path: string): boolean {
+function isAtRest(path: string): boolean {
   return !existsSync(companionsOf(path)[0]);
 }
 

@@ -1,4 +1,5 @@
 // Appends to notes, and edits of them in one place: clients need neither read nor send the body.
+import { sliceCharacters } from '../characters.ts';
 import { endpoint, type Input, validationFailed } from '../contract/endpoint.ts';
 import { BOUNDS, MAX_BODY_LENGTH, MAX_TITLE_LENGTH } from '../contract/generated.js';
 import { violationAt } from '../contract/violations.ts';
@@ -22,7 +23,7 @@ type EditBody = {
   readonly new_text: string;
 };
 
-type AtId = Input<{ readonly note_id: number }, EditBody> & Pick<RecordInput, 'at'>;
+type AtId = Input<{ readonly note_id: number }, EditBody> & Pick<RecordInput, 'at' | 'keyPath'>;
 
 /** How many places of a text are counted. */
 const MAX_COUNT = 100;
@@ -50,40 +51,35 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, detail: string]>
 
 /** The appends and the edits of notes, what names have of them, and what finds those of keys. */
 export function edits(core: Core) {
-  async function perform(input: AtId, path: string): Promise<Reply> {
-    const { parameters, headers, call, at } = input;
+  async function perform(suffix: string, input: AtId): Promise<Reply> {
+    const { parameters, headers, call, at, keyPath } = input;
     const { old_text: oldText, new_text: newText, text = newText } = input.body;
     if (oldText && REPETITIVE.test(oldText)) refuse('repetitive', call, 'old_text');
-    const once = readKey(input, path);
+    const once = readKey(input, keyPath ?? `/notes/${parameters.note_id}${suffix}`);
     const condition = writeCondition(headers);
     const write: Write = (kind, content) => core.write(kind, content, call);
     const note = await rewrite(write, parameters.note_id, condition, once, text, oldText, at);
     if (!note) throw notFound(notes.label, call.pathValues[0]);
     const { state, tag, known } = note;
     if (state === 'unmatched') throw preconditionFailed(tag, headers);
-    const isOld = state === 'absent' || state === 'several';
+    const isOld = oldText !== undefined && (state === 'absent' || state === 'several');
     const field = oldText === undefined ? 'text' : isOld ? 'old_text' : 'new_text';
-    const isOfOld = isOld && oldText !== undefined;
-    refuse(state, call, field, isOfOld ? describePlaces(JSON.parse(note.text).body, oldText) : '');
+    refuse(state, call, field, isOld ? describePlaces(JSON.parse(note.text).body, oldText) : '');
     const { refusal, headers: added = [] } = once ? settleKey(once.fingerprint, known) : {};
     if (refusal) throw refusal;
     return jsonReply(200, note.text, [...stateHeaders(tag), ...added]);
   }
 
-  const shared = { method: 'POST', readBody, perform } as const;
-  const operations = [
-    { ...shared, suffix: '/append', newNote },
-    { ...shared, suffix: '/edit' },
-  ];
+  const operationAt = (suffix: string) =>
+    ({ method: 'POST', suffix, readBody, perform: perform.bind(undefined, suffix) }) as const;
+  const operations = [{ ...operationAt('/append'), newNote }, operationAt('/edit')];
   return {
     operations,
     findAnswered: createKeyFinder(core),
     routes: () =>
-      operations.map(({ method, suffix }) => {
-        const answer = (input: AtId) =>
-          perform(input, `/notes/${input.parameters.note_id}${suffix}`);
-        return endpoint(method, `/notes/{note_id}${suffix}`, answer, readBody);
-      }),
+      operations.map((each) =>
+        endpoint(each.method, `/notes/{note_id}${each.suffix}`, each.perform, readBody),
+      ),
   };
 }
 
@@ -95,7 +91,7 @@ function readBody({ format, body }: Call): unknown {
 /** Returns the note that an append creates. Throws 422. */
 function newNote({ parameters, body, call }: Input<{ readonly name: string }, EditBody>) {
   if (!/\S/.test(body.text)) refuse('blank', call, 'text');
-  const title = [...parameters.name].slice(0, MAX_TITLE_LENGTH).join('');
+  const title = sliceCharacters(parameters.name, 0, MAX_TITLE_LENGTH);
   return { title: /\S/.test(title) ? title : '-', body: body.text };
 }
 

@@ -21,8 +21,8 @@ interface NamedOperation {
   readonly method: Route['method'];
   readonly suffix: string;
   readonly readBody?: ReadBody | undefined;
-  /** Rejects with the 404 for a missing note; keys belong to `path`. */
-  perform(input: AtId, path: string): Promise<Reply>;
+  /** Rejects with the 404 for a missing note. */
+  perform(input: AtId): Promise<Reply>;
   /** Returns the note to create if none has the name; without it, the answer is 404. */
   newNote?(input: Named): Members;
 }
@@ -53,10 +53,10 @@ export function names(
       const records = handlersOf(notes);
       const { replace, patch, remove, served } = records;
       // The name in the path belongs to no body.
-      const readBody: typeof served.readBody =
-        served.readBody &&
-        ((call, { name: _, ...parameters }, violations) =>
-          served.readBody?.(call, parameters, violations));
+      const { readBody: read } = served;
+      const readBody: typeof read =
+        read &&
+        ((call, { name: _, ...parameters }, violations) => read(call, parameters, violations));
       const newNote = ({ body }: Named) => body;
       const operations: readonly NamedOperation[] = [
         { method: 'GET', suffix: '', perform: (input) => readNamed(records, input) },
@@ -90,28 +90,24 @@ async function performAt(
   const name = sent.parameters.name.normalize();
   const input = { ...sent, parameters: { ...sent.parameters, name } };
   const path = `/named/${name}${suffix}`;
-  const findFirst = () =>
-    input.headers['idempotency-key'] === undefined ? undefined : findAnswered?.(input, path);
+  const findFirst = () => findAnswered?.(input, path);
   for (let isFirst = true; ; isFirst = false) {
     const found = await find(name, isFirst);
-    let id = found;
     try {
+      const id = found ?? (await findFirst());
       if (id === undefined) {
-        id = await findFirst();
-        if (id === undefined) {
-          if (!newNote) throw noNote(name);
-          if (input.headers['if-match']) throw notToReplace(name);
-          const body = { ...newNote(input), name };
-          const reply = await create({ ...input, parameters: {}, body }, path);
-          if (!reply.headers?.includes('idempotent-replayed')) return reply;
-          // The first request may have changed another note, which may be deleted.
-          id = Number(reply.createdIds?.note_id);
-        }
+        if (!newNote) throw noNote(name);
+        if (input.headers['if-match']) throw notToReplace(name);
+        const body = { ...newNote(input), name };
+        const reply = await create({ ...input, parameters: {}, body, keyPath: path });
+        if (!reply.headers?.includes('idempotent-replayed')) return reply;
+        // The first request was carried out meanwhile.
+        continue;
       }
       const parameters = { ...input.parameters, note_id: id };
       // That of a first request may have lost the name.
       const at = found === undefined ? undefined : name;
-      const reply = await perform({ ...input, parameters, at, keyPath: path }, path);
+      const reply = await perform({ ...input, parameters, at, keyPath: path });
       // For the log.
       return { ...reply, createdIds: { note_id: id, ...reply.createdIds } };
     } catch (error) {
@@ -119,7 +115,7 @@ async function performAt(
       const isMissing = error instanceof Problem && error.slug === 'not-found';
       if (isMissing && isNew) throw noNote(name);
       if (!isMissing && !(isNew && error instanceof Problem && isTaken(error))) throw error;
-      // That the name is in memory may be out of date; else, another note has it.
+      // Memory was out of date, or another request has created or deleted the note meanwhile.
       if (!isFirst && isMissing && (await findFirst()) !== undefined) throw noteOfKeyIsGone();
     }
   }

@@ -1,5 +1,5 @@
 // The names of notes: which note has one, and writes that give a note one or take it away.
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { validationFailed } from '../contract/endpoint.ts';
 import { rowPointer, violationAt } from '../contract/violations.ts';
 import type { Core } from '../feature.ts';
@@ -70,7 +70,7 @@ export function askedFor(
   note: number | null = null,
   call: Pick<Call, 'format'> = { format: 'json' },
 ): Asked {
-  const claim = randomBytes(8).toString('hex');
+  const claim = randomUUID();
   return {
     // A change frees a name, which the next one may take: no two share their steps.
     claims: note === null ? names.map(([, name]) => [`name ${name}`]) : [['names']],

@@ -1,7 +1,7 @@
 // Names that arrive as raw bytes of UTF-8, as curl sends `Küche.md`. The parser of Node refuses
 // them, and cannot go on. So the connection gets a new socket, and with it a new parser, which
-// reads the request line once more, percent-encoded. Behind a request that is not answered yet,
-// such a name is refused.
+// reads the request line once more, percent-encoded. This takes an idle connection, and a packet
+// that begins with the line: otherwise, such a name is refused.
 import { Socket } from 'node:net';
 import { nextTick } from 'node:process';
 import { HTTP_LIMITS } from '../http/limits.ts';
@@ -9,9 +9,8 @@ import type { Mend } from '../http/route.ts';
 
 const LINE_FEED = 0x0a;
 
-/** The beginning of a request line, up to raw bytes. PATCH is the end of another method, too. */
-const NAMED_LINE = /(?:GET|HEAD|PUT|(?<!PROP)PATCH|POST|DELETE|OPTIONS) \/named\/[^ ?]*$/;
-const MAX_METHOD_LENGTH = 'PROPPATCH'.length;
+/** The beginning of a request line, up to raw bytes. */
+const NAMED_LINE = /^(?:GET|HEAD|PUT|PATCH|POST|DELETE|OPTIONS) \/named\/[^ ?]*$/;
 
 /** The part of a socket in Node that reads and writes. */
 interface Handle {
@@ -19,18 +18,15 @@ interface Handle {
   readStop(): void;
 }
 
-/** Reads a request line with raw bytes once more, if its part up to them has arrived at once. */
+/** Reads a request line with raw bytes once more. */
 export const mendRawPath: Mend = (fault, socket, accept) => {
   const { code, rawPacket, bytesParsed = 0 } = fault;
   if (code !== 'HPE_INVALID_URL' || !rawPacket || Number(rawPacket[bytesParsed]) < 0x80)
     return false;
-  // No line feed need precede the method: a body may end there. The path has no space.
-  const end = rawPacket.lastIndexOf(' ', bytesParsed);
-  const before = rawPacket.toString('latin1', Math.max(0, end - MAX_METHOD_LENGTH), bytesParsed);
-  const [line] = NAMED_LINE.exec(before) ?? [];
   const handle: Handle | null | undefined = Reflect.get(socket, '_handle');
-  if (!line || !handle || !(socket instanceof Socket)) return false;
-  let bytes = rawPacket.subarray(bytesParsed - line.length);
+  if (!handle || !(socket instanceof Socket)) return false;
+  if (!NAMED_LINE.test(rawPacket.toString('latin1', 0, bytesParsed))) return false;
+  let bytes = rawPacket;
   const pass = () => {
     if (socket.destroyed) return;
     const mended = successorOf(socket, handle);

@@ -68,15 +68,14 @@ export class Records {
     this.basePath = basePath(served.bases);
   }
 
-  /** Keys belong to `keyPath`. */
-  readonly create = async (input: RecordInput, keyPath?: string): Promise<Reply> => {
+  readonly create = async (input: RecordInput): Promise<Reply> => {
     const { resource, table } = this.served;
     const { parameters, body, call } = input;
     const isBulk = call.format === 'lines';
     const bodies = (isBulk ? body : [body]) as readonly Members[];
     const { owner } = this.#keyOf(input);
     const path = owner === undefined ? resource.path : fillTemplate(resource.path, parameters);
-    const asked = readAsked(table.parts, input, keyPath ?? path);
+    const asked = readAsked(table.parts, input, path);
     // Before anything is stored: a request must not be refused in the middle.
     let lines = bodies.length;
     if (isBulk) for (const each of Object.values(asked)) lines += each.lines ?? 0;

@@ -1,6 +1,6 @@
 // The keys of requests that must not be carried out twice, however often they are sent: a
 // repetition creates nothing and gets the first answer.
-import { createHash, hash, randomBytes } from 'node:crypto';
+import { createHash, hash, randomUUID } from 'node:crypto';
 import type { Core, EarlyFeature } from '../feature.ts';
 import { fillTemplate } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
@@ -48,7 +48,7 @@ export function requestKeys({ table, path, idParameter }: Resource): WritePart[]
     askedBy: ['idempotency-key'],
     read(input, _, newAt) {
       const at = () => fillTemplate(`${path}/{${idParameter}}`, input.parameters);
-      const once = readKey(input, newAt ?? input.keyPath ?? at());
+      const once = readKey(input, input.keyPath ?? newAt ?? at());
       return once && { key: newAt === undefined ? askedOnce(once) : askedBy(once) };
     },
     around: carriedOutOnce,
@@ -146,23 +146,13 @@ const AFTER: Steps = {
 
 /** Returns what a write asks that {@link carriedOutOnce} makes of its kind. */
 function askedOnce({ key, fingerprint }: Once): Asked {
-  // No two share their steps.
-  return { claims: [[0]], ofRequest: [key, fingerprint, randomBytes(8).toString('hex')] };
+  return { ofRequest: [key, fingerprint, randomUUID()] };
 }
 
-const kinds = new WeakMap<object, object>();
 const guarded = new WeakMap<Step, Step>();
 
-/** Returns a kind of writes whose steps find no rows if the key is known. */
+/** Returns the kind of one write, whose steps find no rows if the key is known. */
 function carriedOutOnce<Content extends Asking, Outcome>(
-  kind: WriteKind<Content, Outcome>,
-): WriteKind<Content, Outcome | Verdict> {
-  const known = kinds.get(kind) ?? keyed(kind);
-  kinds.set(kind, known);
-  return known as WriteKind<Content, Outcome | Verdict>;
-}
-
-function keyed<Content extends Asking, Outcome>(
   kind: WriteKind<Content, Outcome>,
 ): WriteKind<Content, Outcome | Verdict> {
   return {

@@ -2,6 +2,7 @@
 // it was read, so several processes may index at once.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BLOCK_BITS } from '../list-extension.ts';
+import { LOWEST } from '../pages.ts';
 import { typeOf } from '../resources/relation.ts';
 import type { Resource, SearchTables } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
@@ -92,7 +93,7 @@ function workSql(resource: Searchable): string {
                      ORDER BY number LIMIT ${STEP_LIMITS.records})
       UNION ALL
       SELECT * FROM (SELECT id, id FROM ${table}
-                     WHERE id > (SELECT iif(reaches, id, 0) FROM place)
+                     WHERE id > (SELECT iif(reaches, id, ${LOWEST}) FROM place)
                      ORDER BY id LIMIT ${STEP_LIMITS.records})),
     sized AS (
       SELECT position, due.id, ${RECORD_BYTES} + coalesce(${size}, 0) AS size

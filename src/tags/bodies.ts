@@ -9,8 +9,8 @@ import type { Members } from '../resources/resource.ts';
 import type { Row } from '../storage/database.ts';
 import type { Values } from '../storage/writer.ts';
 
-/** A tag of a row: the position of the row, the id or name of the tag; the name if it is added. */
-export type RowTag = readonly [row: number, tag: number | string, added?: string];
+/** A tag of a row: the position of the row, and the id or name of the tag. */
+export type RowTag = readonly [row: number, tag: number | string];
 
 /** In bulk requests, this many tags count as one line. */
 const TAGS_PER_LINE = 2;
@@ -73,7 +73,7 @@ export function askedSingly(
   removed: readonly string[],
   format: BodyFormat,
 ): AskedParts {
-  const tags = added.map((name): RowTag => [0, name, name]);
+  const tags = added.map((name): RowTag => [0, name]);
   const rows = removed.map((name) => [0, name]);
   return {
     ...(tags.length > 0 && askedTags(tags, format)),
@@ -90,8 +90,8 @@ export function askedForAll(tags: readonly RowTag[], format: BodyFormat): AskedP
 export function askedTags(tags: readonly RowTag[], format: BodyFormat): AskedParts {
   const byId: Values[] = [];
   const byName: Values[] = [];
-  for (const [place, [row, tag, added]] of tags.entries())
-    if (typeof tag === 'string') byName.push(added === undefined ? [row, tag] : [row, tag, added]);
+  for (const [place, [row, tag]] of tags.entries())
+    if (typeof tag === 'string') byName.push([row, tag]);
     else byId.push([row, tag, place]);
   const mode = byId.length === 0 ? 'names' : byName.length === 0 ? 'ids' : undefined;
   // One request could create a tag that has an id which another one has found to be unknown.

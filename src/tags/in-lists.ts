@@ -48,6 +48,10 @@ function checkTagFilters(parameters: Parameters): Violation | undefined {
 }
 
 const tagsIn = ({ tag_id = [], tag = [] }: Parameters) => [tag_id, tag].flat();
+const othersIn = ({ not_tag_id: tag_id, not_tag: tag }: Parameters) => tagsIn({ tag_id, tag });
+
+const onlyOne = (all: readonly unknown[]) => (all.length === 1 ? all[0] : undefined);
+const several = (all: readonly unknown[]) => (all.length > 1 ? all : undefined);
 
 const idOf = (value: FilterValue) => tagIdSql(value());
 
@@ -73,7 +77,7 @@ function tagFilters(): Record<string, Filter> {
   });
   return {
     tagged: {
-      value: (parameters) => (tagsIn(parameters).length > 1 ? undefined : tagsIn(parameters)[0]),
+      value: (parameters) => onlyOne(tagsIn(parameters)),
       condition: (note, value) => hasTag(note, idOf(value)),
       isSlow: isByChange,
       source: {
@@ -85,7 +89,7 @@ function tagFilters(): Record<string, Filter> {
       countInBlock: (blocks, value) => countIn(blocks, idOf(value)),
     },
     taggedWithAll: {
-      value: (parameters) => (tagsIn(parameters).length > 1 ? tagsIn(parameters) : undefined),
+      value: (parameters) => several(tagsIn(parameters)),
       condition: hasAll,
       source: {
         ...source,
@@ -110,17 +114,15 @@ function tagFilters(): Record<string, Filter> {
 
 /** The notes without one tag, or without any of several. */
 function notTagFilters(): Record<string, Filter> {
-  const othersIn = ({ not_tag_id: tag_id, not_tag: tag }: Parameters) => tagsIn({ tag_id, tag });
   return {
     notTagged: {
-      value: (parameters) =>
-        othersIn(parameters).length > 1 ? undefined : othersIn(parameters)[0],
+      value: (parameters) => onlyOne(othersIn(parameters)),
       condition: (note, value) => `NOT ${hasTag(note, idOf(value))}`,
       isSlow: (order, isAlone) => !isAlone || isByChange(order),
       countInBlock: (blocks, value) => `${blocks}.count - ${countIn(blocks, idOf(value))}`,
     },
     taggedWithNone: {
-      value: (parameters) => (othersIn(parameters).length > 1 ? othersIn(parameters) : undefined),
+      value: (parameters) => several(othersIn(parameters)),
       condition: (note, value) =>
         `NOT EXISTS (${withIds(value)} SELECT 1 FROM wanted WHERE ${hasTag(note, 'wanted.id')})`,
       countOthers: (value) => `

@@ -5,13 +5,14 @@ import { SET_TIMES } from '../storage/parameter.ts';
 /** Returns the tags in changes that notes get, given the SQL that creates those with a new name. */
 export function tagsInChanges(createTags: string): PartOfChanges {
   return {
+    // A tag that is `added` by name is not given to a note that has it by another id.
     queries: `
     chosen AS (
       SELECT id AS note_id, _tag AS tag_id, NULL AS added FROM tags_by_id
       CROSS JOIN admitted ON admitted._position = _request
       UNION ALL
-      SELECT id, (SELECT min(id) FROM tags WHERE name = _tag), _added FROM tags_by_name
-      CROSS JOIN admitted ON admitted._position = _request)`,
+      SELECT id, (SELECT min(id) FROM tags WHERE name = _tag), iif(_replaces, NULL, _tag)
+      FROM tags_by_name CROSS JOIN admitted ON admitted._position = _request)`,
     steps: {
       createTags,
       untag: `

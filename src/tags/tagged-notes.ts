@@ -54,8 +54,7 @@ const CREATE_TAGS = insertSql(
 /** Tags that are given by name: new ones are created, in the order in which they first appear. */
 const TAG_NAMES: WritePart = {
   name: 'tagNames',
-  // In a change that adds a tag, `_added` is its name, too: the note may have it by another id.
-  lists: { tags_by_name: ['_tag', '_added'] },
+  lists: { tags_by_name: ['_tag'] },
   queries: `
     first_names AS (
       SELECT min(_position) AS _first_position, _request, _tag FROM tags_by_name

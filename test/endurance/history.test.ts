@@ -4,14 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import {
-  change,
-  newFile,
-  openPath,
-  rows,
-  withNumbers,
-  writeMigrated,
-} from '../support/databases.ts';
+import { newFile, openPath, rows, withNumbers, writeFilled } from '../support/databases.ts';
 import { playHistory } from '../support/history-games.ts';
 import { type RestartableService, startRestartable } from '../support/restartable-service.ts';
 import { needsRqlited, startCluster } from '../support/rqlite-nodes.ts';
@@ -132,28 +125,17 @@ test('history: a note that is changed as fast as possible keeps few versions', a
 });
 
 test('history: a large trash is erased while others write', async (t) => {
-  const db = newFile(t);
-  await writeMigrated(db);
-  const database = await openPath(db);
   const old = Date.now() - MONTH_MS;
-  await change(
-    database,
+  const db = await writeFilled(t, [
     `${withNumbers(OLD_NOTES)} INSERT INTO deleted_notes
        (deleted_at, tag_ids, id, number, created_at, updated_at, title, body)
      SELECT ${old}, '[]', n, n, ${old}, ${old}, 'note ' || n, printf('%.*c', 200, 'x')
      FROM numbers`,
-  );
-  await change(
-    database,
     `${withNumbers(OLD_NOTES)} INSERT INTO note_versions
      SELECT n, n, n, ${old}, ${old}, 'version ' || n, printf('%.*c', 200, 'x') FROM numbers`,
-  );
-  for (const [table, seq] of [
-    ['notes', OLD_NOTES],
-    ['changes', OLD_NOTES],
-  ])
-    await change(database, `INSERT INTO sqlite_sequence (name, seq) VALUES ('${table}', ${seq})`);
-  await database.close();
+    `INSERT INTO sqlite_sequence (name, seq)
+     VALUES ('notes', ${OLD_NOTES}), ('changes', ${OLD_NOTES})`,
+  ]);
   const service = await startRestartable(t, db, 1);
   const { json: kept } = await service.insist('POST', '/notes', {
     json: { title: 'a', body: 'b' },

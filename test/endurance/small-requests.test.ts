@@ -7,14 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { checkFile } from '../../src/commands/check.ts';
 import { IS_LEFT } from '../../src/history/erasure.ts';
 import type { Database } from '../../src/storage/database.ts';
-import {
-  change,
-  newFile,
-  openPath,
-  rows,
-  withNumbers,
-  writeMigrated,
-} from '../support/databases.ts';
+import { newFile, openPath, rows, withNumbers, writeFilled } from '../support/databases.ts';
 import type { RequestParts } from '../support/http.ts';
 import { type RestartableService, startRestartable } from '../support/restartable-service.ts';
 import { assertSound, beside } from '../support/stored-data.ts';
@@ -94,21 +87,18 @@ const COMMENT_CHARACTERS = 5_000;
 const TAGGED = 100_000;
 const DELETED = 20_000;
 
-/** Fills a file: the note 2 has many comments, the tag 1 is on many notes, the trash is large. */
-async function fill(database: Database): Promise<void> {
-  for (const sql of [
-    `INSERT INTO notes (title, body) VALUES ('small', 'b'), ('large', 'b')`,
-    `${withNumbers(COMMENTS)} INSERT INTO comments (note_id, body)
-     SELECT 2, printf('%.*c', ${COMMENT_CHARACTERS}, 'x') FROM numbers`,
-    `${withNumbers(TAGGED)} INSERT INTO notes (title, body) SELECT 'tagged', 'b' FROM numbers`,
-    `INSERT INTO tags (name) VALUES ('a')`,
-    `INSERT INTO note_tags (note_id, tag_id) SELECT id, 1 FROM notes`,
-    `${withNumbers(DELETED)} INSERT INTO notes (title, body) SELECT 'deleted', 'b' FROM numbers`,
-    `DELETE FROM notes WHERE title = 'deleted'`,
-    `UPDATE changes SET at = ${Date.now()} WHERE at IS NULL`,
-  ])
-    await change(database, sql);
-}
+/** The note 2 gets many comments, the tag 1 many notes, the trash many, too. */
+const FILL = [
+  `INSERT INTO notes (title, body) VALUES ('small', 'b'), ('large', 'b')`,
+  `${withNumbers(COMMENTS)} INSERT INTO comments (note_id, body)
+   SELECT 2, printf('%.*c', ${COMMENT_CHARACTERS}, 'x') FROM numbers`,
+  `${withNumbers(TAGGED)} INSERT INTO notes (title, body) SELECT 'tagged', 'b' FROM numbers`,
+  `INSERT INTO tags (name) VALUES ('a')`,
+  `INSERT INTO note_tags (note_id, tag_id) SELECT id, 1 FROM notes`,
+  `${withNumbers(DELETED)} INSERT INTO notes (title, body) SELECT 'deleted', 'b' FROM numbers`,
+  `DELETE FROM notes WHERE title = 'deleted'`,
+  `UPDATE changes SET at = ${Date.now()} WHERE at IS NULL`,
+];
 
 const bytesOf = (db: string) =>
   ['', '-wal'].reduce((sum, end) => {
@@ -146,10 +136,8 @@ async function assertCheap(
 }
 
 test('small requests: one deletes, restores or erases much', async (t) => {
-  const db = newFile(t);
-  await writeMigrated(db);
+  const db = await writeFilled(t, FILL);
   const database = await openPath(db);
-  await fill(database);
   await beside(db, (connection) => connection.execute('PRAGMA wal_checkpoint(TRUNCATE)'));
   const service = await startRestartable(t, db, 1);
   const used = { db, service };

@@ -200,6 +200,9 @@ test('package: one version, and a checklist of its places', () => {
     for (const [text, version] of matches)
       assert.equal(version, manifest.version, `${file}: ${text}`);
   }
+  const [, latest] = /^## \[(.*)\]/m.exec(textOf('CHANGELOG.md')) ?? [];
+  assert.ok(latest === 'Unreleased' || latest === manifest.version, latest);
+  assert.match(textOf('CHANGELOG.md'), new RegExp(`^## \\[${manifest.version}\\] - 20`, 'm'));
   const checklist = sectionOf(guide('releasing'), 'Before a release');
   const [, firstStep = ''] = /^1\. ([\s\S]*?)^2\. /m.exec(checklist) ?? [];
   for (const file of [...Object.keys(found), 'package.json', 'CHANGELOG.md'])

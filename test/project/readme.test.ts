@@ -81,7 +81,6 @@ test('assistants: the table has all tools, and says which ones only read', () =>
 /** The programs of the guide to finding notes, each with what it prints. */
 const PROGRAMS = {
   sh: ['sh', '-c', '"title":"Bread".*"title":"東京".*"title":"Milk"'],
-  python: ['python3', '-c', '^3 Bread\n2 東京\n1 Milk\n$'],
   js: [process.execPath, '--eval', '^\\[Milk\\], bread\n$'],
 } as const;
 
@@ -99,6 +98,9 @@ for (const [language, [command, option, printed]] of Object.entries(PROGRAMS)) {
     const cwd = temporaryFolder(t);
     const { stdout } = await promisify(execFile)(command, [option, program], { cwd });
     assert.match(stdout, new RegExp(printed));
+    // Nobody listens there.
+    const unheard = program.replaceAll(url, 'http://127.0.0.1:1');
+    await assert.rejects(promisify(execFile)(command, [option, unheard], { cwd }));
   });
 }
 

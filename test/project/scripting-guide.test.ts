@@ -73,8 +73,9 @@ for (const shell of ['sh', 'bash']) {
     const { request, ...own } = await startService(t);
     const options = { cwd, env: { PATH: process.env.PATH, HOME: cwd } };
     for (const _ of [1, 2]) {
-      const { stdout, stderr } = await inShell(shell, addressed(loop, own.url), options);
-      assert.equal(stdout, '');
+      const run = inShell(shell, addressed(loop, own.url), options);
+      const { code, stdout, stderr } = await run.catch((error) => error);
+      assert.deepEqual([code, stdout], [1, '']);
       assert.match(stderr, /error: 422\nNot sent: \.\/empty\.md\n.*"body must not be .*\n$/);
     }
     const { items } = (await request('GET', '/notes?include=name')).json;
@@ -105,6 +106,11 @@ test('scripting: the commands ask what is new', async (t) => {
     [lines.length, ...lines.slice(0, 2), lines.at(-2)],
     [602, '1 Milk', '3 a', '602 a'],
   );
+  for (const script of [report, trigger])
+    await assert.rejects(
+      inShell('sh', script.replaceAll(url, 'http://127.0.0.1:1')),
+      /curl: \(7\)/,
+    );
   const running = spawn('sh', ['-c', trigger], {
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -146,10 +152,17 @@ test('scripting: the command undoes what a loop changed since a time', async (t)
   // The times of versions, with which it compares, end with Z.
   const isElsewhere = inShell('sh', `'${file}' ${since.replace('Z', '-05:00')}`);
   await assert.rejects(isElsewhere, /usage: undo-since TIME, in UTC/);
-  const { stdout } = await inShell('sh', `'${file}' ${since}`);
+  const unheard = script.replaceAll(url, 'http://127.0.0.1:1');
+  const args = ['undo-since', since];
+  await assert.rejects(inShell('sh', unheard, {}, ...args), /curl: \(7\)/);
+  // Note 3 is in the trash.
+  const { code, stdout, stderr } = await inShell('sh', `'${file}' ${since}`).catch(
+    (error) => error,
+  );
+  assert.match(stderr, /404\nnot undone: note 3\n$/);
   assert.deepEqual(
-    [stdout.match(/good \d/g), await bodyOf(1), await bodyOf(2)],
-    [['good 1'], 'good 1', 'good 2'],
+    [code, stdout.match(/good \d/g), await bodyOf(1), await bodyOf(2)],
+    [1, ['good 1'], 'good 1', 'good 2'],
   );
 });
 
@@ -300,16 +313,4 @@ test('edit: a text that is not saved stays, with the reason', async (t) => {
     assert.match(readFileSync(file, 'utf8'), /x\n$|^0+1?$/);
     if (commands !== remove) assert.equal(await read(), 'Oat\n\nRye\n\nTea');
   }
-});
-
-test('scripting: shells that add a tag to a to-do at the same time make one', async (t) => {
-  const { request, url } = await startService(t);
-  const json = { title: 'Pay the rent', body: 'By Friday', name: 'rent', tags: ['todo'] };
-  assert.equal((await request('POST', '/notes', { json })).status, 201);
-  const [loop = ''] = codeBlocks(sectionOf(TEXT, 'Keep to-dos'), 'sh');
-  const { stdout, stderr } = await inShell('sh', addressed(loop, url));
-  assert.equal(stdout + stderr, '');
-  const { tags } = (await request('GET', '/named/rent?include=tags')).json;
-  assert.deepEqual(tags, ['todo', 'done', 'seen']);
-  assert.equal((await request('GET', '/tags')).json.total, 3);
 });

@@ -1,9 +1,10 @@
 // Messages of the Model Context Protocol, as assistants of both of its eras send them.
+import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Ends, temporaryFolder } from './engine.ts';
 import type { RequestParts } from './http.ts';
-import type { Service } from './service.ts';
+import { type Service, startService } from './service.ts';
 
 /** The revision without a handshake. */
 export const MODERN = '2026-07-28';
@@ -57,6 +58,24 @@ export async function callTool(
     throw new Error(`${name} answers ${status} ${text}`);
   const [block] = content;
   return { isError, text: block.text, json: isError ? undefined : JSON.parse(block.text) };
+}
+
+/** Starts a service, and returns the calls of an assistant: those it answers, and refuses. */
+export async function startAssistant(test: Ends) {
+  const service = await startService(test);
+  return {
+    service,
+    async ask(name: string, args: object = {}) {
+      const { isError, text, json } = await callTool(service, name, args);
+      assert.ok(!isError, text);
+      return json;
+    },
+    async refusal(name: string, args: object = {}): Promise<string> {
+      const { isError, text } = await callTool(service, name, args);
+      assert.ok(isError, text);
+      return text;
+    },
+  };
 }
 
 /** Returns the option for a file of keys with these lines. */

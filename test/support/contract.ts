@@ -34,7 +34,7 @@ const ajv = new Ajv2020({
 });
 formats.default(ajv);
 ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components']);
-for (const name of ['x-enum-varnames', 'x-note-name']) ajv.addKeyword(name);
+for (const name of ['x-enum-varnames', 'x-note-name', 'x-whole']) ajv.addKeyword(name);
 ajv.addFormat('well-formed', (text: string) => text.isWellFormed());
 ajv.addFormat('int64', true);
 ajv.addSchema(JSON.parse(text, close), 'contract');
@@ -65,7 +65,7 @@ function targetOf(pointer: string): string {
 }
 
 /** The problems of the default response, as examples of all their statuses. */
-export const defaultProblems = Object.values(
+const defaultProblems = Object.values(
   at('/components/responses/ProblemResponse/content/application~1problem+json/examples') as object,
 ) as readonly { description: string; value: { status: number } }[];
 

@@ -88,6 +88,16 @@ export async function writeMigrated(path: string): Promise<void> {
   writeFileSync(path, copy, { mode: 0o600, flag: 'wx' });
 }
 
+/** Writes a new file in which these statements were carried out; resolves with its path. */
+export async function writeFilled(test: Ends, statements: readonly string[]): Promise<string> {
+  const path = newFile(test);
+  await writeMigrated(path);
+  const database = await openPath(path);
+  for (const sql of statements) await change(database, sql);
+  await database.close();
+  return path;
+}
+
 /** Opens a database with the tables of the service, as {@link openEmpty} does. */
 export async function openDatabase(test: Ends, path?: string): Promise<Database> {
   const file = path ?? newFile(test);

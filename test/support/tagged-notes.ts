@@ -13,12 +13,12 @@ export const lines = (...records: object[]): RequestParts => ({
 });
 
 /** Resolves with the ids of the tags of a note. */
-export async function tagsOf(service: Target, note: number): Promise<number[]> {
+export async function tagsOf(service: Pick<Target, 'request'>, note: number): Promise<number[]> {
   return (await service.request('GET', `/notes/${note}?include=tag_ids`)).json.tag_ids;
 }
 
 /** Returns functions that send requests to `service` and assert the status of their answers. */
-export function clientOf(service: Target) {
+export function clientOf(service: Pick<Target, 'request'>) {
   const send = async (method: string, path: string, status: number, parts: RequestParts = {}) => {
     const answer = await service.request(method, path, parts);
     assert.equal(answer.status, status, `${method} ${path} ${answer.text}`);

@@ -14,12 +14,18 @@ export const VERSION = '(SELECT coalesce(max(version), 0) FROM notes_server_sche
 
 export const SCHEMA_VERSION = STEPS.length;
 
-/** Brings the schema up to date; others may do so at once. */
-export async function migrate(database: Database, steps: readonly string[] = STEPS): Promise<void> {
-  for (;;) {
+/** Brings the schema up to date; others may do so at once. Calls `onUpgrade` before it begins. */
+export async function migrate(
+  database: Database,
+  steps: readonly string[] = STEPS,
+  onUpgrade?: (from: number, to: number) => void,
+): Promise<void> {
+  for (let from: number | undefined; ; ) {
     const { version } = await storedSchema(database.read, steps.length);
     const step = steps[version];
     if (step === undefined) return;
+    if (from === undefined && version > 0) onUpgrade?.(version, steps.length);
+    from ??= version;
     try {
       await database.transact(transactionOf(step, version + 1));
     } catch (error) {

@@ -17,6 +17,6 @@ const PARTS: readonly SchemaPart[] = [
 /** All tables with data, in the order in which they are exported. */
 export const RELATIONS: readonly Relation[] = PARTS.flatMap(({ relations = [] }) => relations);
 
-// A release freezes its steps: their texts take the place of the parts, and never change.
+// A release freezes its steps: 1.0.0 has the parts, whose SQL never changes.
 /** The steps in order; step N brings a database from version N - 1 to version N. */
 export const STEPS: readonly string[] = [PARTS.map(({ sql }) => sql).join('')];

@@ -2,24 +2,17 @@
 // ways that lead nowhere, each of which says the next step.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callTool } from '../../support/assistants.ts';
-import { type Service, startService } from '../../support/service.ts';
-
-const ask = async (service: Service, name: string, args: object = {}) => {
-  const { isError, text, json } = await callTool(service, name, args);
-  assert.ok(!isError, text);
-  return json;
-};
+import { startAssistant } from '../../support/assistants.ts';
 
 test('careful tasks: "Read me the long report, from where you stopped."', async (t) => {
-  const service = await startService(t);
+  const { service, ask } = await startAssistant(t);
   const near = `${'a'.repeat(19_995)}${'👋'.repeat(10)}`;
   const body = `${near}${'b'.repeat(19_990)}${'👋'.repeat(20)}${'c'.repeat(4_985)}`;
   assert.equal([...body].length, 45_000);
   await service.request('POST', '/notes', { json: { title: 'Report', body } });
   const parts: string[] = [];
   for (let offset: number | undefined = 0; offset !== undefined; ) {
-    const part = await ask(service, 'get_note', { id: 1, offset });
+    const part = await ask('get_note', { id: 1, offset });
     assert.ok(part.body.isWellFormed());
     parts.push(part.body);
     offset = part.next_offset;
@@ -29,13 +22,13 @@ test('careful tasks: "Read me the long report, from where you stopped."', async 
 });
 
 test('careful tasks: "Lösche die Notiz über den Router. Ach nein, doch nicht."', async (t) => {
-  const service = await startService(t);
+  const { service, ask } = await startAssistant(t);
   const json = { title: 'Alter Router', body: 'admin', tags: ['netz'] };
   await service.request('POST', '/notes', { json });
-  const { items } = await ask(service, 'search_notes', { query: 'router' });
-  await ask(service, 'delete_note', { id: items[0].id });
-  await ask(service, 'restore_note', { id: items[0].id });
-  const { id, title, body, tags } = await ask(service, 'get_note', { id: 1 });
+  const { items } = await ask('search_notes', { query: 'router' });
+  await ask('delete_note', { id: items[0].id });
+  await ask('restore_note', { id: items[0].id });
+  const { id, title, body, tags } = await ask('get_note', { id: 1 });
   assert.deepEqual({ id, title, body, tags }, { id: 1, ...json });
 });
 
@@ -44,31 +37,30 @@ for (const [said, name, args] of [
   ["Rewrite my note 'Plan' as three bullet points.", 'update_note', { body: '- a\n- b\n- c' }],
 ] as const)
   test(`careful tasks: "${said}"`, async (t) => {
-    const service = await startService(t);
+    const { service, ask, refusal } = await startAssistant(t);
     const note = { title: '日記', body: 'a, b, c', name: '日記' };
     await service.request('POST', '/notes', { json: note });
-    const { etag } = await ask(service, 'get_note', { name: '日記' });
+    const { etag } = await ask('get_note', { name: '日記' });
     await service.request('PATCH', '/notes/1', { json: { body: 'a, b, c, d' } });
-    const refused = await callTool(service, name, { name: '日記', etag, ...args });
-    assert.ok(refused.isError && /Read it again with get_note/.test(refused.text), refused.text);
-    const read = await ask(service, 'get_note', { id: 1 });
+    const refused = await refusal(name, { name: '日記', etag, ...args });
+    assert.match(refused, /Read it again with get_note/);
+    const read = await ask('get_note', { id: 1 });
     assert.equal(read.body, 'a, b, c, d');
-    await ask(service, name, { id: 1, etag: read.etag, ...args });
+    await ask(name, { id: 1, etag: read.etag, ...args });
   });
 
 test(`careful tasks: "Add 'milk' to the shopping list", and the answer is lost`, async (t) => {
-  const service = await startService(t);
+  const { service, ask } = await startAssistant(t);
   const json = { title: 'Shopping list', body: 'bread' };
   await service.request('POST', '/notes', { json });
   const args = { id: 1, text: 'milk', retry_key: 'f81d4fae' };
-  const lost = await callTool(service, 'append_to_note', args);
-  const again = await callTool(service, 'append_to_note', args);
-  assert.equal(again.text, lost.text);
-  assert.equal((await ask(service, 'get_note', { id: 1 })).body, 'bread\nmilk');
+  const lost = await ask('append_to_note', args);
+  assert.deepEqual(await ask('append_to_note', args), lost);
+  assert.equal((await ask('get_note', { id: 1 })).body, 'bread\nmilk');
 });
 
 test('careful tasks: "Wie viele Notizen habe ich ohne Schlagwort, und welche?"', async (t) => {
-  const service = await startService(t);
+  const { service, ask } = await startAssistant(t);
   for (let day = 10; day < 18; day += 1) {
     const created_at = `2026-11-${day}T00:00:00Z`;
     const tags = day === 16 ? ['a'] : [];
@@ -76,19 +68,19 @@ test('careful tasks: "Wie viele Notizen habe ich ohne Schlagwort, und welche?"',
     await service.request('POST', '/notes', { json });
   }
   const args = { untagged: true, order: '-created', limit: 5 };
-  const { items, total } = await ask(service, 'search_notes', args);
+  const { items, total } = await ask('search_notes', args);
   const titles = items.map(({ title }: { title: string }) => title);
   assert.deepEqual([total, titles], [7, ['17', '15', '14', '13', '12']]);
 });
 
 test(`careful tasks: "Find the note that mentions 'carburetor' but is not sold."`, async (t) => {
-  const service = await startService(t);
+  const { service, ask } = await startAssistant(t);
   for (const tags of [['sold'], []]) {
     const json = { title: `car ${tags}`, body: 'A carburetor.', tags };
     await service.request('POST', '/notes', { json });
   }
   const args = { query: 'carburetor', not_tags: ['sold'] };
-  const { items, total } = await ask(service, 'search_notes', args);
+  const { items, total } = await ask('search_notes', args);
   assert.deepEqual([total, items[0].id], [1, 2]);
 });
 
@@ -134,16 +126,13 @@ const WRONG: readonly (readonly [name: string, args: object, next: RegExp])[] = 
 ];
 
 test('careful tasks: each wrong way says the next step', async (t) => {
-  const service = await startService(t);
+  const { service, ask, refusal } = await startAssistant(t);
   for (const title of ['a', 'b'])
     await service.request('POST', '/notes', { json: { title, body: 'texts' } });
-  await ask(service, 'tag_note', { id: 1, add: ['used'], retry_key: 'used' });
+  await ask('tag_note', { id: 1, add: ['used'], retry_key: 'used' });
   await service.request('DELETE', '/notes/2');
-  for (const [name, args, next] of WRONG) {
-    const { isError, text } = await callTool(service, name, args);
-    assert.ok(isError && next.test(text), `${name}: ${text}`);
-  }
+  for (const [name, args, next] of WRONG) assert.match(await refusal(name, args), next, name);
   const future = { since: '2999-01-01T00:00:00Z' };
-  const { items, more } = await ask(service, 'list_changes', future);
+  const { items, more } = await ask('list_changes', future);
   assert.deepEqual([items, more], [[], false]);
 });

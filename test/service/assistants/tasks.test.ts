@@ -2,26 +2,9 @@
 // who knows only the list of tools. Today is Friday, 2026-11-27, where a task speaks of days.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callTool } from '../../support/assistants.ts';
-import type { Ends } from '../../support/engine.ts';
-import { type Service, startService } from '../../support/service.ts';
+import { startAssistant } from '../../support/assistants.ts';
+import type { Service } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
-
-/** A service, and the calls of an assistant. */
-async function assistant(t: Ends) {
-  const service = await startService(t);
-  const ask = async (name: string, args: object = {}) => {
-    const { isError, text, json } = await callTool(service, name, args);
-    assert.ok(!isError, text);
-    return json;
-  };
-  const refusal = async (name: string, args: object = {}) => {
-    const { isError, text } = await callTool(service, name, args);
-    assert.ok(isError, text);
-    return text;
-  };
-  return { service, ask, refusal };
-}
 
 /** Stores notes; each has a body if it is given none. */
 async function store({ request }: Service, ...notes: readonly object[]): Promise<void> {
@@ -43,7 +26,7 @@ async function later(): Promise<string> {
 const titles = ({ items }: { items: { title: string }[] }) => items.map(({ title }) => title);
 
 test('tasks: "When did I write the note about the boiler?"', async (t) => {
-  const { service, ask } = await assistant(t);
+  const { service, ask } = await startAssistant(t);
   await store(service, { title: 'Boiler service', created_at: '2026-03-04T09:30:00Z' });
   const { items } = await ask('search_notes', { query: 'boiler' });
   assert.equal(items[0].created_at, '2026-03-04T09:30:00.000Z');
@@ -51,7 +34,7 @@ test('tasks: "When did I write the note about the boiler?"', async (t) => {
 });
 
 test('tasks: "Was habe ich am Dienstag aufgeschrieben?"', async (t) => {
-  const { service, ask } = await assistant(t);
+  const { service, ask } = await startAssistant(t);
   for (const [title, day] of Object.entries({
     ...{ a: '23T08:00', b: '23T23:59', c: '23T10:00', Zahnarzt: '24T00:00' },
     ...{ 'Küche ausgemessen': '24T18:00', d: '25T00:00' },
@@ -66,7 +49,7 @@ test('tasks: "Was habe ich am Dienstag aufgeschrieben?"', async (t) => {
 });
 
 test('tasks: "一番古いメモを三つ見せて。"', async (t) => {
-  const { service, ask } = await assistant(t);
+  const { service, ask } = await startAssistant(t);
   for (const day of [19, 12, 15, 11, 18, 14, 10, 17, 13, 16])
     await store(service, { title: `${day}`, created_at: `2026-11-${day}T00:00:00Z` });
   const found = await ask('search_notes', { order: 'created', limit: 3 });
@@ -74,7 +57,7 @@ test('tasks: "一番古いメモを三つ見せて。"', async (t) => {
 });
 
 test('tasks: "Bring back the note about the tent that I deleted yesterday."', async (t) => {
-  const { service, ask } = await assistant(t);
+  const { service, ask } = await startAssistant(t);
   await store(service, { title: 'Tent list', tags: ['camping'] }, { title: 'a' }, { title: 'b' });
   await service.request('POST', '/notes/1/comments', { json: { body: 'pegs' } });
   for (const id of [1, 2, 3]) await service.request('DELETE', `/notes/${id}`);
@@ -91,7 +74,7 @@ test('tasks: "Bring back the note about the tent that I deleted yesterday."', as
 });
 
 test('tasks: "Schreib in mein Tagebuch: Heute zum ersten Mal geschwommen."', async (t) => {
-  const { service, ask } = await assistant(t);
+  const { service, ask } = await startAssistant(t);
   await store(service, { title: 'Mein Tagebuch', body: 'Mo\nDi', name: 'Tagebuch' });
   const text = 'Heute zum ersten Mal geschwommen.';
   await ask('append_to_note', { name: 'Tagebuch', text, create: true });
@@ -99,7 +82,7 @@ test('tasks: "Schreib in mein Tagebuch: Heute zum ersten Mal geschwommen."', asy
 });
 
 test('tasks: "Add to my diary: rain all day."', async (t) => {
-  const { service, ask, refusal } = await assistant(t);
+  const { service, ask, refusal } = await startAssistant(t);
   const args = { name: 'diary', text: 'rain all day' };
   assert.match(await refusal('append_to_note', args), /call again with create/);
   await ask('append_to_note', { ...args, create: true });
@@ -107,7 +90,7 @@ test('tasks: "Add to my diary: rain all day."', async (t) => {
 });
 
 test('tasks: "買い物リストに牛乳を追加して。"', async (t) => {
-  const { service, ask } = await assistant(t);
+  const { service, ask } = await startAssistant(t);
   await store(service, { title: '買い物リスト', body: '卵\nパン' });
   const { items } = await ask('search_notes', { query: '買い物リスト' });
   await ask('append_to_note', { id: items[0].id, text: '牛乳' });
@@ -115,7 +98,7 @@ test('tasks: "買い物リストに牛乳を追加して。"', async (t) => {
 });
 
 test(`tasks: "Tick off 'call the bank': it is done, no longer a to-do."`, async (t) => {
-  const { service, ask } = await assistant(t);
+  const { service, ask } = await startAssistant(t);
   await store(service, { title: 'Call the bank', tags: ['todo', 'money'] });
   const { items } = await ask('search_notes', { query: 'call the bank', tags: ['todo'] });
   await service.request('PATCH', '/notes/1', { json: { add_tags: ['urgent'] } });
@@ -125,7 +108,7 @@ test(`tasks: "Tick off 'call the bank': it is done, no longer a to-do."`, async 
 });
 
 test('tasks: "Welche Aufgaben sind noch offen?"', async (t) => {
-  const { service, ask } = await assistant(t);
+  const { service, ask } = await startAssistant(t);
   await store(
     service,
     { title: 'open', tags: ['todo'] },
@@ -155,7 +138,7 @@ const told = ({ items }: { items: { type: string; title: string }[] }) =>
 const LATER = ['created new', 'updated edited', 'deleted deleted'].map((each) => `note.${each}`);
 
 test('tasks: "What changed since yesterday evening?"', async (t) => {
-  const { service, ask } = await assistant(t);
+  const { service, ask } = await startAssistant(t);
   const since = await changesAround(service);
   const changes = await ask('list_changes', { since });
   assert.deepEqual(told(changes), [...LATER, 'comment.created early']);
@@ -164,7 +147,7 @@ test('tasks: "What changed since yesterday evening?"', async (t) => {
 });
 
 test('tasks: "What changed today?"', async (t) => {
-  const { service, ask } = await assistant(t);
+  const { service, ask } = await startAssistant(t);
   await changesAround(service);
   const changes = told(await ask('list_changes'));
   assert.deepEqual(changes.slice(0, 2), ['note.created early', 'note.created edited']);
@@ -172,7 +155,7 @@ test('tasks: "What changed today?"', async (t) => {
 });
 
 test('tasks: comments are read and written, in German and in English', async (t) => {
-  const { service, ask } = await assistant(t);
+  const { service, ask } = await startAssistant(t);
   await store(service, { title: 'Umzug', name: 'Umzug' }, { title: 'Moving' });
   for (const body of ['Kisten', 'Auto', 'Schlüssel'])
     await service.request('POST', '/notes/1/comments', { json: { body } });
@@ -192,7 +175,7 @@ test('tasks: comments are read and written, in German and in English', async (t)
 });
 
 test('tasks: "「会議」メモの「火曜日」を「水曜日」に直して。"', async (t) => {
-  const { service, ask } = await assistant(t);
+  const { service, ask } = await startAssistant(t);
   await store(service, { title: '会議', body: '次は火曜日、場所は同じ' });
   const { items } = await ask('search_notes', { query: '会議' });
   await ask('edit_note', { id: items[0].id, old_text: '火曜日', new_text: '水曜日' });
@@ -200,7 +183,7 @@ test('tasks: "「会議」メモの「火曜日」を「水曜日」に直して
 });
 
 test(`tasks: "Replace 'colour' by 'color' in the style guide."`, async (t) => {
-  const { service, ask, refusal } = await assistant(t);
+  const { service, ask, refusal } = await startAssistant(t);
   await store(service, { title: 'Style guide', body: 'A colour. No colour\nThe colour of' });
   const text = await refusal('edit_note', { id: 1, old_text: 'colour', new_text: 'color' });
   assert.match(text, /more than once: 3 times\. Copy old_text from the body that get_note/);
@@ -213,7 +196,7 @@ test(`tasks: "Replace 'colour' by 'color' in the style guide."`, async (t) => {
 });
 
 test(`tasks: "Lege unter 'Projekte/Küche' eine Notiz an: Maße 3,20 x 2,40."`, async (t) => {
-  const { service, ask, refusal } = await assistant(t);
+  const { service, ask, refusal } = await startAssistant(t);
   await store(service, { title: 'Küche', body: 'Ofen', name: 'Projekte/Küche' });
   const name = 'Projekte/Küche';
   const text = await refusal('create_note', { title: 'Küche', body: 'Maße 3,20 x 2,40', name });
@@ -223,7 +206,7 @@ test(`tasks: "Lege unter 'Projekte/Küche' eine Notiz an: Maße 3,20 x 2,40."`, 
 });
 
 test('tasks: "Show me everything in my Projects folder."', async (t) => {
-  const { service, ask } = await assistant(t);
+  const { service, ask } = await startAssistant(t);
   for (const name of ['Projects/a', 'Projects/b/c', 'Projectsx', 'other'])
     await store(service, { title: name, name });
   const found = await ask('search_notes', { folder: 'Projects' });

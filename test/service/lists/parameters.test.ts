@@ -26,6 +26,10 @@ const search = (text: string) => `q=${encodeURIComponent(text)}`;
 const TERMS = 'must contain at most 100 words in phrases and pairs of characters; shorten it';
 const PREFIXES = 'must contain at most 8 words that end with "*" or a single character';
 
+const FOLDER =
+  'must be a path without control characters and backslashes, of which no segment is empty, . or ' +
+  '..; a slash may follow';
+
 const KEYS: readonly Refused[] = ['after', 'before'].flatMap((key): Refused[] => [
   [`${key}=-1`, key, 'minimum', 'must be at least 0'],
   [`${key}=9007199254740991`, key, 'maximum', 'must be at most 9007199254740990'],
@@ -103,6 +107,9 @@ const ON_NOTES: readonly Refused[] = [
   ['folder=', 'folder', 'minLength', 'must not be empty'],
   [`folder=${'a'.repeat(513)}`, 'folder', 'maxLength', 'must have at most 512 characters'],
   ['folder=a&folder=b', 'folder', ...ONCE],
+  ...['a//', '/', '//', '/a', 'a//b', '.', '..', '../', 'a/../b', 'a%5Cb', 'a%00'].map(
+    (text): Refused => [`folder=${text}`, 'folder', 'pattern', FOLDER],
+  ),
   ['q=a&q=a', 'q', ...ONCE],
   ['q=', 'q', 'minLength', 'must not be empty'],
   [`q=${'a'.repeat(501)}`, 'q', 'maxLength', 'must have at most 500 characters'],

@@ -66,6 +66,18 @@ test('raw names: behind a request that is not answered yet, one is refused in tu
   assertNoErrors(service);
 });
 
+test('raw names: behind the rest of a body in its packet, one is refused', async (t) => {
+  const service = await startService(t);
+  const early = requestText('POST /nowhere', ['content-length: 20']);
+  const { socket, answer, rest } = await converse(service, `${early}GET `);
+  // The service answers before the body is complete.
+  assert.equal((await answer()).status, 404);
+  socket.write(`/named/ HTTP/1.1${requestText('GET /named/ü')}${get()}`);
+  const statuses = (await rest()).map(({ status }) => status);
+  assert.deepEqual(statuses, [400]);
+  assertNoErrors(service);
+});
+
 test('raw names: every pipelined request is answered, or the connection ends', async (t) => {
   const service = await startService(t);
   const put = requestText('PUT /named/ü', [JSON_TYPE], NOTE);

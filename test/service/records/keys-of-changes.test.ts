@@ -66,11 +66,9 @@ const isReplay = ({ headers }: Answer) => headers['idempotent-replayed'] === 'tr
 
 /** What is stored, without the times. */
 async function stateOf({ request }: Service): Promise<unknown> {
-  const [notes, trash] = [
-    await request('GET', '/notes?include=name,tags,etag'),
-    '/trash?fields=id',
-  ];
-  return [notes.json.items, (await request('GET', trash)).json.items];
+  const { json: notes } = await request('GET', '/notes?include=name,tags,etag');
+  const { json: trash } = await request('GET', '/trash?fields=id');
+  return [notes.items, trash.items];
 }
 
 const ENGINES: Readonly<

@@ -6,29 +6,24 @@ import type { Database } from '../../../src/storage/database.ts';
 import { LAST_NUMBER } from '../../../src/storage/numbers.ts';
 import { newFile } from '../../support/databases.ts';
 import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
-import { request as send } from '../../support/http.ts';
+import { type Answer, request as ask } from '../../support/http.ts';
 import { startProcesses } from '../../support/processes.ts';
+import { expected } from '../../support/records.ts';
 import { optionsFor, startService } from '../../support/service.ts';
 import { beside } from '../../support/stored-data.ts';
-import { lines, NOTE } from '../../support/tagged-notes.ts';
+import { clientOf, lines, NOTE } from '../../support/tagged-notes.ts';
 
 const CONNECTIONS = 32;
 const TEXT = { body: '# Log\n\nfirst', headers: { 'content-type': 'text/markdown' } };
 
 /** Returns what reads and changes the notes of a service, and asserts each status. */
-function clientOf({ request }: Pick<Target, 'request'>) {
-  const expectStatus = async (status: number, ...sent: Parameters<typeof request>) => {
-    const answer = await request(...sent);
-    assert.equal(answer.status, status, `${sent[0]} ${sent[1]} ${answer.text}`);
-    return answer;
-  };
+function renamerOf(target: Pick<Target, 'request'>) {
+  const { send } = clientOf(target);
   return {
-    expectStatus,
-    patch: (path: string, json: object, status = 200) =>
-      expectStatus(status, 'PATCH', path, { json }),
-    nameOf: async (id: number) =>
-      (await expectStatus(200, 'GET', `/notes/${id}?include=name`)).json.name,
-    violations: ({ json }: Awaited<ReturnType<typeof request>>) =>
+    send,
+    patch: (path: string, json: object, status = 200) => send('PATCH', path, status, { json }),
+    nameOf: async (id: number) => (await send('GET', `/notes/${id}?include=name`, 200)).json.name,
+    violations: ({ json }: Answer) =>
       json.errors.map(({ code, pointer, ...rest }: Record<string, string>) => [
         code,
         pointer ?? `${rest.in} ${rest.field}`,
@@ -39,9 +34,9 @@ function clientOf({ request }: Pick<Target, 'request'>) {
 /** Asserts that renames and creations at once give each name to one note. */
 async function assertRaceless(target: Pick<Target, 'request'>, round: number): Promise<void> {
   const { request } = target;
-  const { expectStatus } = clientOf(target);
+  const { send } = renamerOf(target);
   const [from, to] = [`from${round}`, `to${round}`];
-  const own = (await expectStatus(201, 'PUT', `/named/${from}`, { json: NOTE })).json.id;
+  const own = (await send('PUT', `/named/${from}`, 201, { json: NOTE })).json.id;
   const before = (await request('GET', '/notes')).json.total;
   const all = await Promise.all(
     Array.from({ length: CONNECTIONS }, async (_, index) => {
@@ -70,15 +65,15 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
   describe(deployment, () => {
     test('names: a note is created with one, in JSON, in lines and beside a text', async (t) => {
       const target = await start(t);
-      const { expectStatus, nameOf, violations } = clientOf(target);
-      await expectStatus(201, 'POST', '/notes', { json: { ...NOTE, name: 'a', tags: ['x'] } });
+      const { send, nameOf, violations } = renamerOf(target);
+      await send('POST', '/notes', 201, { json: { ...NOTE, name: 'a', tags: ['x'] } });
       const all = lines({ ...NOTE, name: 'b' }, { ...NOTE, name: null }, { ...NOTE, name: 'c' });
-      await expectStatus(201, 'POST', '/notes', all);
-      await expectStatus(201, 'POST', '/notes?name=d&tags=x', TEXT);
+      await send('POST', '/notes', 201, all);
+      await send('POST', '/notes?name=d&tags=x', 201, TEXT);
       const names = await Promise.all([1, 2, 3, 4, 5].map(nameOf));
       assert.deepEqual(names, ['a', 'b', null, 'c', 'd']);
-      assert.equal((await expectStatus(200, 'GET', '/named/d')).json.id, 5);
-      const state = (await expectStatus(200, 'HEAD', '/notes')).headers.etag;
+      assert.equal((await send('GET', '/named/d', 200)).json.id, 5);
+      const state = (await send('HEAD', '/notes', 200)).headers.etag;
       for (const [path, parts, refused] of [
         ['/notes', { json: { ...NOTE, name: 'a', tags: ['new'] } }, [['taken', '#/name']]],
         [
@@ -94,68 +89,68 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
         ['/notes?name=e', { json: NOTE }, [['unknown', 'query name']]],
         ['/notes', { json: { ...NOTE, name: 'a//b' } }, [['pattern', '#/name']]],
       ] as const)
-        assert.deepEqual(violations(await expectStatus(422, 'POST', path, parts)), refused);
-      assert.equal((await expectStatus(200, 'HEAD', '/notes')).headers.etag, state);
-      assert.equal((await expectStatus(200, 'GET', '/tags')).json.total, 1);
+        assert.deepEqual(violations(await send('POST', path, 422, parts)), refused);
+      assert.equal((await send('HEAD', '/notes', 200)).headers.etag, state);
+      assert.equal((await send('GET', '/tags', 200)).json.total, 1);
       // What was refused has left the name free.
-      await expectStatus(201, 'POST', '/notes', { json: { ...NOTE, name: 'e' } });
+      await send('POST', '/notes', 201, { json: { ...NOTE, name: 'e' } });
     });
 
     test('names: a repetition with the same key is the first request', async (t) => {
-      const { expectStatus } = clientOf(await start(t));
+      const { send } = renamerOf(await start(t));
       const once = { json: { ...NOTE, name: 'a' }, headers: { 'idempotency-key': 'k' } };
-      const first = await expectStatus(201, 'POST', '/notes', once);
-      await expectStatus(200, 'PATCH', '/notes/1', { json: { name: 'b' } });
-      const again = await expectStatus(201, 'POST', '/notes', once);
+      const first = await send('POST', '/notes', 201, once);
+      await send('PATCH', '/notes/1', 200, { json: { name: 'b' } });
+      const again = await send('POST', '/notes', 201, once);
       assert.deepEqual([again.json, again.headers['idempotent-replayed']], [first.json, 'true']);
-      await expectStatus(404, 'GET', '/named/a');
-      assert.equal((await expectStatus(200, 'GET', '/notes')).json.total, 1);
+      await send('GET', '/named/a', 404);
+      assert.equal((await send('GET', '/notes', 200)).json.total, 1);
     });
 
     test('names: a note with another one keeps all else', async (t) => {
-      const { expectStatus, patch, nameOf } = clientOf(await start(t));
-      await expectStatus(201, 'PUT', '/named/a', { json: { ...NOTE, tags: ['x'] } });
-      await expectStatus(200, 'PUT', '/notes/1', { json: { ...NOTE, body: 'c' } });
-      await expectStatus(201, 'POST', '/notes/1/comments', { json: { body: 'c' } });
-      assert.equal((await expectStatus(200, 'GET', '/named/a')).json.id, 1);
-      const since = (await expectStatus(200, 'GET', '/changes')).json.next;
+      const { send, patch, nameOf } = renamerOf(await start(t));
+      await send('PUT', '/named/a', 201, { json: { ...NOTE, tags: ['x'] } });
+      await send('PUT', '/notes/1', 200, { json: { ...NOTE, body: 'c' } });
+      await send('POST', '/notes/1/comments', 201, { json: { body: 'c' } });
+      assert.equal((await send('GET', '/named/a', 200)).json.id, 1);
+      const since = (await send('GET', '/changes', 200)).json.next;
       const renamed = await patch('/named/a', { name: 'b' });
-      assert.deepEqual(renamed.json, { ...NOTE, id: 1, body: 'c', ...withDefaults(renamed.json) });
-      const { items } = (await expectStatus(200, 'GET', `/changes?since=${since}`)).json;
+      assert.deepEqual(renamed.json, expected({ ...NOTE, id: 1, body: 'c' }));
+      const { items } = (await send('GET', `/changes?since=${since}`, 200)).json;
       assert.deepEqual(
         items.map(({ id, type }: Record<string, string>) => [`"${id}"`, type]),
         [[renamed.headers.etag, 'note.updated']],
       );
-      await expectStatus(404, 'GET', '/named/a');
-      await expectStatus(404, 'PATCH', '/named/a', { json: { body: 'd' } });
-      const read = await expectStatus(200, 'GET', '/named/b?include=tags,name');
+      await send('GET', '/named/a', 404);
+      await send('PATCH', '/named/a', 404, { json: { body: 'd' } });
+      const read = await send('GET', '/named/b?include=tags,name', 200);
       assert.deepEqual([read.json.tags, read.json.name], [['x'], 'b']);
-      assert.equal((await expectStatus(200, 'GET', '/notes/1/comments')).json.total, 1);
-      assert.equal((await expectStatus(200, 'GET', '/notes/1/versions')).json.total, 1);
+      assert.equal((await send('GET', '/notes/1/comments', 200)).json.total, 1);
+      assert.equal((await send('GET', '/notes/1/versions', 200)).json.total, 1);
       // The trash carries it.
-      await expectStatus(204, 'DELETE', '/named/b');
-      await expectStatus(200, 'POST', '/trash/1/restore');
+      await send('DELETE', '/named/b', 204);
+      await send('POST', '/trash/1/restore', 200);
       assert.equal(await nameOf(1), 'b');
-      const exported = await expectStatus(200, 'GET', '/export');
+      const exported = await send('GET', '/export', 200);
       assert.match(exported.text, /"type":"note_name"[^\n]*"name":"b"/);
       // Another note gets the name that is free, and this one can have none.
-      await expectStatus(201, 'PUT', '/named/a', { json: NOTE });
+      await send('PUT', '/named/a', 201, { json: NOTE });
       // The name is in memory.
-      for (const _ of [1, 2]) await expectStatus(200, 'GET', '/named/b');
+      for (const _ of [1, 2]) await send('GET', '/named/b', 200);
       await patch('/notes/1', { name: null, title: 'none' });
-      await expectStatus(404, 'GET', '/named/b');
+      await send('GET', '/named/b', 404);
       assert.deepEqual([await nameOf(1), await nameOf(2)], [null, 'a']);
       await patch('/notes/1', { name: 'b' });
-      assert.equal((await expectStatus(200, 'GET', '/named/b')).json.title, 'none');
+      assert.equal((await send('GET', '/named/b', 200)).json.title, 'none');
     });
 
     test('names: one that another note has is refused, and changes nothing', async (t) => {
-      const { expectStatus, patch, violations } = clientOf(await start(t));
+      const { send, patch, violations } = renamerOf(await start(t));
       for (const name of ['a', 'b'])
-        await expectStatus(201, 'PUT', `/named/${name}`, { json: { ...NOTE, tags: [name] } });
+        await send('PUT', `/named/${name}`, 201, { json: { ...NOTE, tags: [name] } });
       const state = async () => {
-        const list = await expectStatus(200, 'GET', '/notes?include=name,tags,times,etag');
-        return [list.text, (await expectStatus(200, 'GET', '/changes')).text];
+        const list = await send('GET', '/notes?include=name,tags,times,etag', 200);
+        return [list.text, (await send('GET', '/changes', 200)).text];
       };
       const before = await state();
       for (const path of ['/notes/1', '/named/a'])
@@ -164,20 +159,20 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
       // A condition is checked first, and so is whether there is a note.
       const headers = { 'if-match': '"00000000-1"' };
       for (const name of ['b', 'free', null])
-        await expectStatus(412, 'PATCH', '/notes/1', { json: { name }, headers });
-      await expectStatus(404, 'PATCH', '/notes/9', { json: { name: 'b' } });
-      await expectStatus(404, 'PATCH', '/named/c', { json: { name: 'd' } });
+        await send('PATCH', '/notes/1', 412, { json: { name }, headers });
+      await send('PATCH', '/notes/9', 404, { json: { name: 'b' } });
+      await send('PATCH', '/named/c', 404, { json: { name: 'd' } });
       assert.deepEqual(violations(await patch('/notes/1', { name: 'b/' }, 422)).length, 1);
       assert.deepEqual(await state(), before);
     });
 
     test('names: a PUT of what a client has read leaves the name', async (t) => {
-      const { expectStatus, nameOf } = clientOf(await start(t));
-      await expectStatus(201, 'PUT', '/named/a', { json: { ...NOTE, name: 'ignored' } });
-      const { json } = await expectStatus(200, 'GET', '/notes/1?include=name,tags,times,etag');
+      const { send, nameOf } = renamerOf(await start(t));
+      await send('PUT', '/named/a', 201, { json: { ...NOTE, name: 'ignored' } });
+      const { json } = await send('GET', '/notes/1?include=name,tags,times,etag', 200);
       for (const path of ['/notes/1', '/named/a'])
         for (const name of [json.name, 'other', null, 7])
-          await expectStatus(200, 'PUT', path, { json: { ...json, name } });
+          await send('PUT', path, 200, { json: { ...json, name } });
       assert.equal(await nameOf(1), 'a');
     });
 
@@ -188,9 +183,8 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
 
     test('names: renames at once are carried out as if one after the other', async (t) => {
       const target = await start(t);
-      const { expectStatus, nameOf } = clientOf(target);
-      for (const name of ['a', 'b', 'c'])
-        await expectStatus(201, 'PUT', `/named/${name}`, { json: NOTE });
+      const { send, nameOf } = renamerOf(target);
+      for (const name of ['a', 'b', 'c']) await send('PUT', `/named/${name}`, 201, { json: NOTE });
       const rename = (id: number, name: string | null) =>
         target.request('PATCH', `/notes/${id}`, { json: { name } });
       const all = await Promise.all([
@@ -205,23 +199,17 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS))
     });
   });
 
-/** The members that a note has beside those of {@link NOTE}. */
-function withDefaults({ id: _, title: _1, body: _2, ...others }: Record<string, unknown>) {
-  return others;
-}
-
 test('names: several processes give each name to one note', async (t) => {
   const { url } = await startProcesses(t, 2, ['--log-level', 'silent']);
   for (const round of [1, 2, 3])
-    await assertRaceless({ request: (...args) => send(url, ...args) }, round);
+    await assertRaceless({ request: (...args) => ask(url, ...args) }, round);
 });
 
 test('names: one is free after another program has deleted its note without it', async (t) => {
   const file = newFile(t);
-  const { expectStatus, patch, nameOf } = clientOf(await startService(t, { db: file }));
-  for (const name of ['a', 'b', 'c'])
-    await expectStatus(201, 'PUT', `/named/${name}`, { json: NOTE });
-  await expectStatus(201, 'POST', '/notes', { json: NOTE });
+  const { send, patch, nameOf } = renamerOf(await startService(t, { db: file }));
+  for (const name of ['a', 'b', 'c']) await send('PUT', `/named/${name}`, 201, { json: NOTE });
+  await send('POST', '/notes', 201, { json: NOTE });
   const sql = 'PRAGMA foreign_keys = OFF; DELETE FROM notes WHERE id IN (1, 3)';
   await beside(file, (other) => other.execute(sql));
   await patch('/notes/2', { name: 'a' });
@@ -268,13 +256,13 @@ for (const [name, [method, path, parts, status]] of Object.entries(WRITES))
     };
     const app = await startApp(optionsFor('--db', newFile(t)), log, { openDatabase });
     t.after(() => app.close());
-    const { expectStatus, nameOf } = clientOf({
-      request: (...args) => send(app.address, ...args),
+    const { send, nameOf } = renamerOf({
+      request: (...args) => ask(app.address, ...args),
     });
-    await expectStatus(201, 'PUT', '/named/log', { json: { ...NOTE, tags: ['x'] } });
+    await send('PUT', '/named/log', 201, { json: { ...NOTE, tags: ['x'] } });
     isNext = true;
-    await expectStatus(status, method, path, parts);
+    await send(method, path, status, parts);
     assert.ok(!isNext);
-    const { title, body, tags } = (await expectStatus(200, 'GET', '/notes/1?include=tags')).json;
+    const { title, body, tags } = (await send('GET', '/notes/1?include=tags', 200)).json;
     assert.deepEqual([title, body, tags, await nameOf(1)], ['a', 'b', ['x'], 'other']);
   });

@@ -4,23 +4,17 @@ import { describe, test } from 'node:test';
 import { MAX_LOOKED_AT, PLACE_LIMITS } from '../../../src/changes/changes.ts';
 import { STREAM_TIMES } from '../../../src/changes/feature.ts';
 import { openPath, withNumbers } from '../../support/databases.ts';
-import { clusterAddress, type Ends } from '../../support/engine.ts';
+import { DEPLOYMENTS, type Target } from '../../support/deployments.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { setLimits } from '../../support/overload.ts';
 import { linkTo } from '../../support/page-checks.ts';
-import { startStandIn } from '../../support/rqlite-stand-in.ts';
-import { type Service, startService } from '../../support/service.ts';
+import { startService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
-
-const ENGINES: Readonly<Record<string, (t: Ends) => Promise<Service>>> = {
-  'a file': (t) => startService(t),
-  'a cluster': async (t) => startService(t, { db: clusterAddress((await startStandIn(t)).nodes) }),
-};
 
 type Change = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string };
 
 /** Creates three notes, of which two have a tag, and a comment; resolves with the first cursor. */
-async function fill({ request }: Service): Promise<string> {
+async function fill({ request }: Target): Promise<string> {
   const { next } = (await request('GET', '/changes')).json;
   const note = (title: string, tags: string[]) => ({ json: { title, body: 'b', tags } });
   await request('PUT', '/named/diary', note('first', ['urgent', 'home']));
@@ -35,8 +29,8 @@ async function fill({ request }: Service): Promise<string> {
 const typesOf = (items: readonly Change[]) =>
   items.map(({ type, note_id, tag_id }) => `${type} ${note_id ?? tag_id}`);
 
-for (const [name, start] of Object.entries(ENGINES))
-  describe(name, () => {
+for (const [deployment, start] of Object.entries(DEPLOYMENTS))
+  describe(deployment, () => {
     test('changes: only those of some types, or of notes with tags', async (t) => {
       const service = await start(t);
       const since = await fill(service);
@@ -189,6 +183,8 @@ test('changes: from a time on', async (t) => {
   // After a restore, the log begins later: what was before its first change is not known.
   await set('UPDATE notes_server_generation SET first = 4');
   assert.equal(await idsSince('1970-01-01T00:00:02.5Z'), 410);
+  const { json } = await service.request('GET', '/changes?since=1970-01-01T00:00:02.5Z');
+  assert.equal(json.detail, 'The log no longer has all changes since then.');
   assert.deepEqual(await idsSince('1970-01-01T00:00:02.501Z'), from(6));
   setLimits(t, PLACE_LIMITS, { lookedAt: 1 });
   assert.deepEqual(await idsSince('1970-01-01T00:00:08.5Z'), from(9));
