@@ -31,10 +31,10 @@ const TAG_IDS: WritePart = {
   name: 'tagIds',
   askedBy: ['tag_ids', 'tags', 'add_tags', 'remove_tags'],
   read: readTags,
-  lists: { tags_by_id: ['_tag', '_place'] },
+  lists: { tags_by_id: ['_tag', '_index'] },
   queries: `
     unknown AS (
-      SELECT _request, json_group_array(_place) AS places FROM tags_by_id
+      SELECT _request, json_group_array(_index) AS places FROM tags_by_id
       WHERE NOT EXISTS (SELECT 1 FROM tags WHERE id = _tag) GROUP BY _request)`,
   admits: '_position NOT IN (SELECT _request FROM unknown)',
   report: { columns: { request: '_request', places: 'places' }, from: 'FROM unknown' },
