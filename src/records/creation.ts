@@ -23,10 +23,6 @@ import {
 import { ownerExistsSql, recordText } from './text.ts';
 import { insertion, insertSql, newRecords } from './writes.ts';
 
-/** The SQL that follows a list in FROM, and then that of the id of the record of a row. */
-export const CREATED = 'WHERE _request NOT IN (SELECT _position FROM refused)';
-export const CREATED_ID = createdIdSql('_place', '_request');
-
 /** A write that creates records. Its rows are the values of their fields. */
 export interface Creation extends RowSet {
   readonly owner: number;
@@ -38,17 +34,6 @@ export interface Created extends Verdict {
   readonly id: number;
   readonly tag: string;
   readonly texts: readonly string[];
-}
-
-/** Returns the SQL of the id of a new record, given its place among all that are sent. */
-export function createdIdSql(place: string, request: string): string {
-  return `(SELECT _last_id FROM created) + 1 + ${placeSql(place, request)}`;
-}
-
-/** Returns the SQL of the place of a record among all that are created. */
-function placeSql(place: string, request: string): string {
-  const refused = `SELECT sum(_count) FROM refused WHERE refused._position < ${request}`;
-  return `${place} - coalesce((${refused}), 0)`;
 }
 
 /** Returns the creations of a resource. */
@@ -177,23 +162,33 @@ function namedWith(resource: Resource, parts: readonly WritePart[]): string {
   const conditions = parts.flatMap(({ admits }) => admits ?? []);
   if (resource.owner) conditions.push(ownerExistsSql(resource, '_owner'));
   const columns = ['sent._owner', ...fields, ...ofRecords].join(', ');
-  const place = placeSql('sent._position', '_request');
-  const admittedRecords = conditions[0]
-    ? `SELECT ${place} AS _position, ${columns} FROM sent ${CREATED}`
-    : 'SELECT * FROM sent';
+  const isRefused = conditions.length > 0;
+  // The rows of a list whose requests are carried out.
+  const admitted = (list: string, request: string) =>
+    isRefused ? `${list} WHERE ${request} NOT IN (SELECT _position FROM refused)` : list;
+  // The place of a record among all that are created, given that among all that are sent.
+  const placeOf = (place: string, request: string) =>
+    isRefused
+      ? `${place} - coalesce((SELECT sum(_count) FROM refused WHERE _position < ${request}), 0)`
+      : place;
+  const createdOf = (list: string, request: string) => `created_${list} AS (
+      SELECT *, (SELECT _last_id FROM created) + 1 + ${placeOf('_place', `${list}.${request}`)} AS _id
+      FROM ${admitted(list, request)})`;
+  const lists = parts.flatMap((part) => Object.keys(part.lists ?? {}));
   return [
-    namedRows('requests', ['_owner', '_count', '_first', ...ofRequest]),
+    namedRows('requests', ['_owner', '_count', '_place', ...ofRequest]),
     namedRows('sent', ['_owner', ...fields, '_request', ...ofRecords]),
     ...queriesOf(parts),
     `refused AS MATERIALIZED (
       SELECT _position, _count FROM requests WHERE NOT (${conditions.join(' AND ') || 'TRUE'}))`,
-    // The requests that are carried out.
-    `admitted AS (
-      SELECT * FROM requests WHERE _position NOT IN (SELECT _position FROM refused))`,
-    // Each at its place among all that are created.
-    `admitted_records AS (${admittedRecords})`,
+    `admitted AS (SELECT * FROM ${admitted('requests', '_position')})`,
+    `admitted_records AS (
+      SELECT ${placeOf('sent._position', '_request')} AS _position, ${columns}
+      FROM ${admitted('sent', '_request')})`,
     // The last id before the records, once they are there.
     `created AS (SELECT ${lastIdSql(resource.table)} - sum(_count) AS _last_id FROM admitted)`,
+    createdOf('requests', '_position'),
+    ...lists.map((list) => createdOf(list, '_request')),
   ].join(',\n    ');
 }
 

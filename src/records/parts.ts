@@ -74,7 +74,11 @@ export interface WritePart {
   readonly report?: { readonly columns: Columns; readonly from: string };
   /** The SQL of the times of a new record, if not that of the write. */
   readonly times?: { readonly created_at: string; readonly updated_at: string };
-  /** What it writes before all others, after the records, and last, by name. */
+  /**
+   * What it writes before all others, after the records, and last, by name. After the records,
+   * `created_requests`, `created_LIST` have the rows of what is carried out, with the `_id` of the
+   * record, of requests that of the first one.
+   */
   readonly first?: Columns;
   readonly after?: Columns;
   /** Here, what is admitted may change. */

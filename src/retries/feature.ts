@@ -4,7 +4,6 @@ import { createHash, hash, randomUUID } from 'node:crypto';
 import type { Core, EarlyFeature } from '../feature.ts';
 import { fillTemplate } from '../http/paths.ts';
 import { Problem } from '../http/problem.ts';
-import { createdIdSql } from '../records/creation.ts';
 import type { RecordFeature } from '../records/feature.ts';
 import type { Asked, Asking, RecordInput, Verdict, WritePart } from '../records/parts.ts';
 import type { Resource } from '../resources/resource.ts';
@@ -63,8 +62,7 @@ export function requestKeys({ table, path, idParameter }: Resource): WritePart[]
       remember: `
         INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
         SELECT _key, _fingerprint, ${table}.id, ${tagSql(`${table}.number`)}, ${NOW}
-        FROM admitted
-        CROSS JOIN ${table} ON ${table}.id = ${createdIdSql('_first', 'admitted._position')}
+        FROM created_requests CROSS JOIN ${table} ON ${table}.id = _id
         WHERE _key IS NOT NULL`,
     },
   };

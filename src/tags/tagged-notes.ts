@@ -1,6 +1,5 @@
 // Notes that are written with their tags, which a request gives by id or by name.
 import { jointChange } from '../joint-changes.ts';
-import { CREATED, CREATED_ID } from '../records/creation.ts';
 import type { WritePart } from '../records/parts.ts';
 import { insertSql, newRecords } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
@@ -41,7 +40,7 @@ const TAG_IDS: WritePart = {
   after: {
     tagById: `
       INSERT INTO note_tags (note_id, tag_id)
-      SELECT ${CREATED_ID}, _tag FROM tags_by_id ${CREATED}`,
+      SELECT _id, _tag FROM created_tags_by_id`,
   },
   last: { setTimes: SET_TIMES.write },
 };
@@ -75,8 +74,7 @@ const TAG_NAMES: WritePart = {
     createTags: CREATE_TAGS,
     tagByName: `
       INSERT INTO note_tags (note_id, tag_id)
-      SELECT ${CREATED_ID}, (SELECT min(id) FROM tags WHERE name = _tag)
-      FROM tags_by_name ${CREATED}`,
+      SELECT _id, (SELECT min(id) FROM tags WHERE name = _tag) FROM created_tags_by_name`,
   },
   last: { setTimes: SET_TIMES.write },
 };
