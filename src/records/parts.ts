@@ -184,7 +184,9 @@ export function listsOf(parts: readonly WritePart[], writes: readonly Asking[]) 
 /** Returns the named queries of parts: their lists, and their own. */
 export function queriesOf(parts: readonly WritePart[]): string[] {
   return parts.flatMap(({ lists = {}, queries = [] }) => [
-    ...Object.entries(lists).map(([name, own]) => namedRows(name, ['_request', '_place', '_record', ...own])),
+    ...Object.entries(lists).map(([name, own]) =>
+      namedRows(name, ['_request', '_place', '_record', ...own]),
+    ),
     ...[queries].flat(),
   ]);
 }
