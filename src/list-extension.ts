@@ -30,11 +30,8 @@ export interface Filter {
   readonly countOthers?: (value: FilterValue) => string;
   /** Returns the SQL of how many records in a row of the table of blocks of ids pass. */
   readonly countInBlock?: (blocks: string, value: FilterValue) => string;
-  /**
-   * Whether the time of a page grows with the records, as it does if this is missing; `isAlone` if
-   * the request uses no other filter.
-   */
-  readonly isSlow?: (order: Order, isAlone: boolean) => boolean;
+  /** Whether the time of a page grows with the records, as it does if this is missing. */
+  readonly isSlow?: (order: Order) => boolean;
   /** A table with the ids of the records that pass. */
   readonly source?: {
     readonly table: string;

@@ -31,6 +31,8 @@ type Use = 'serve' | 'import' | 'export';
 
 type Copied = Database & { readonly copyTo: (path: string, signal?: AbortSignal) => Promise<void> };
 
+const UPGRADE = 'upgrading the database, without a copy: earlier versions will refuse it';
+
 /** A database, and what opens it. */
 export interface StorageOptions {
   readonly db: Location;
@@ -52,13 +54,11 @@ export async function openStorage(
   const database = await (db.kind === 'cluster'
     ? openCluster(db, use, options, (message, node) => warn?.(message, { node }))
     : openSqlite(db.name, { alone, guard: GUARD, onForeignLog }));
-  const onUpgrade = (from: number, to: number) =>
-    warn?.('upgrading the database, without a copy: earlier versions will refuse it', {
-      ...{ from, to },
-      backupBefore: `notes-server ${db.kind === 'cluster' ? 'export' : 'backup'} TARGET --db ${db.name}`,
-    });
+  const copying = db.kind === 'cluster' ? 'export' : 'backup';
+  const backupBefore = `notes-server ${copying} TARGET --db ${db.name}`;
+  const sayUpgrade = (from: number, to: number) => warn?.(UPGRADE, { from, to, backupBefore });
   try {
-    await migrate(database, STEPS, onUpgrade);
+    await migrate(database, STEPS, sayUpgrade);
     const { isUnfinished } = await storedSchema(database.read);
     if (isUnfinished && !alone) throw new Error(UNFINISHED_IMPORT);
     const differences = db.kind === 'memory' ? [] : await differencesIn(database);

@@ -4,7 +4,7 @@ import { ifReachable, membersSql, ownMembers } from '../records/text.ts';
 import { typeOf } from '../resources/relation.ts';
 import type { Resource } from '../resources/resource.ts';
 import { RESOURCES } from '../resources/resources.ts';
-import type { Row, Source } from '../storage/database.ts';
+import { MAX_LARGE_PAGE_BYTES, type Row, type Source } from '../storage/database.ts';
 import { CHANGES, LAST_NUMBER } from '../storage/numbers.ts';
 import { timeSql } from '../time.ts';
 
@@ -112,7 +112,7 @@ export async function readChanges(
   const parameter = JSON.stringify([after.generation, after.number, limit, types, values]);
   const isSelected = isSelectedSql(selections, types);
   const sql = changesSql(selections, withRecords, isSelected);
-  const [row] = await source.read({ sql, parameter });
+  const [row] = await source.read({ sql, parameter, maxBytes: MAX_LARGE_PAGE_BYTES });
   if (row?.is_logged !== 1) return undefined;
   const last = cursorOf(row);
   const lines = row.lines === null ? [] : String(row.lines).split('\n');

@@ -8,7 +8,7 @@ import type { ReadChosen } from '../records/route.ts';
 import type { Choice } from '../records/text.ts';
 import type { Stored } from '../records/writes.ts';
 import { RESOURCES } from '../resources/resources.ts';
-import { ReadTooSlow } from '../storage/database.ts';
+import { AnswerTooLarge, ReadTooSlow } from '../storage/database.ts';
 import { PAGES } from '../storage/writer.ts';
 import { Pages } from './pages.ts';
 import { filterValues, membersIn, partsOf } from './parts.ts';
@@ -17,6 +17,7 @@ import { SlowReads } from './slow-reads.ts';
 
 /** A shared instance: stack traces are too expensive for an overloaded service. */
 const TOO_SLOW = unavailable('The list takes too long to find. Ask for less, or try again later.');
+const TOO_LARGE = unavailable('The answer would be too large. Ask for less.');
 
 /** Returns the queue of slow reads. All lists share it, so that they have one limit. */
 export function createSlowReads({ database, meters }: Core): SlowReads {
@@ -52,7 +53,9 @@ export function lists(
     const known = memory.find<Stored>(PAGES, name);
     if (known) return known;
     const pages = all.find(({ parts }) => parts.resource === resource);
-    return pages?.read({ limit: 1, ...key, ...choice }).then((page) => {
+    const isMeasured = choice.fields.length > 0 && choice.include.includes('characters');
+    const fields = isMeasured ? [...choice.fields, 'body'] : choice.fields;
+    return pages?.read({ limit: 1, ...key, ...choice, fields }).then((page) => {
       if (!page?.items) return undefined;
       const record = { text: cutBody(String(page.items), choice), tag: page.tag };
       memory.keep(page.revision, PAGES, [[name, record]]);
@@ -63,12 +66,15 @@ export function lists(
     readChosen,
     selects,
     routes: (bases) => all.flatMap((pages) => listRoutes({ pages, memory, bases })),
-    toProblem: (error) => (error instanceof ReadTooSlow ? TOO_SLOW : undefined),
+    toProblem(error) {
+      if (error instanceof ReadTooSlow) return TOO_SLOW;
+      return error instanceof AnswerTooLarge ? TOO_LARGE : undefined;
+    },
   };
 }
 
 /** Returns the JSON text of a record with the part of its body that is wanted. Throws 422. */
-function cutBody(text: string, { include, body_offset, body_limit }: Choice): string {
+function cutBody(text: string, { fields, include, body_offset, body_limit }: Choice): string {
   const isMeasured = include.includes('characters');
   if (!isMeasured && (body_offset ?? body_limit) === undefined) return text;
   const { body, ...record } = JSON.parse(text);
@@ -80,5 +86,7 @@ function cutBody(text: string, { include, body_offset, body_limit }: Choice): st
     throw validationFailed([{ field: 'body_offset', in: 'query', code: 'maximum', detail }]);
   }
   const part = sliceCharacters(body, start, body_limit ?? body.length);
-  return JSON.stringify({ ...record, ...(isMeasured && { characters }), body: part });
+  const hasBody = fields.length === 0 || fields.includes('body');
+  const added = { ...(isMeasured && { characters }), ...(hasBody && { body: part }) };
+  return JSON.stringify({ ...record, ...added });
 }

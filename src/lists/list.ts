@@ -26,9 +26,9 @@ export class List {
   readonly #times: readonly UsedFilter[];
   readonly #finder: UsedFilter | undefined;
   /** The blocks that filters exclude, unless another filter finds the records. */
-  readonly blocks: Blocks | undefined;
+  readonly #blocks: Blocks | undefined;
   /** The blocks of ids in which a finder finds records of a time. */
-  readonly #total: Blocks | undefined;
+  readonly #foundBlocks: Blocks | undefined;
   readonly #counts: KnownCounts | undefined;
   /** The same records, found by another filter or by their times, which may exclude more. */
   readonly #other: List | undefined;
@@ -66,16 +66,16 @@ export class List {
     const isOld = times.every(({ time }) => time === 'created');
     const blocks = { resource, times, order: this.#key, suffix: this.#suffix };
     if (!this.#finder && (times.length > 0 || counter))
-      this.blocks = new Blocks({ ...blocks, counter: isOld ? counter : undefined });
+      this.#blocks = new Blocks({ ...blocks, counter: isOld ? counter : undefined });
     if (this.#finder?.countInBlock && times.length > 0 && this.#filters.length === times.length + 1)
-      this.#total = new Blocks({
+      this.#foundBlocks = new Blocks({
         ...blocks,
         counter: this.#finder,
-        suffix: `total_${this.#suffix}`,
+        suffix: `found_${this.#suffix}`,
         found: this.#foundIn(undefined),
       });
     this.#counts = this.#findCounts(times.length + (counter && isOld ? 1 : 0));
-    if (way + 1 < ways.length && this.order.key && this.#counts && !(this.#total && isOld))
+    if (way + 1 < ways.length && this.order.key && this.#counts && !(this.#foundBlocks && isOld))
       this.#other = new List(parts, shape, index, way + 1);
   }
 
@@ -91,7 +91,7 @@ export class List {
 
   /** Returns the records as the finder or the blocks find them. */
   found(): Records {
-    return this.#finder ? this.#foundIn(this.#total) : this.#walk(this.blocks?.key);
+    return this.#finder ? this.#foundIn(this.#foundBlocks) : this.#walk(this.#blocks?.key);
   }
 
   /** Returns the records that the finder finds, perhaps only in some blocks of ids. */
@@ -148,7 +148,7 @@ export class List {
 
   /** Returns the SQL of how many records are read to find those of the list. */
   most(): string {
-    const blocks = this.blocks ?? this.#total;
+    const blocks = this.#blocks ?? this.#foundBlocks;
     return blocks ? blocks.mostRecords() : `SELECT total FROM ${this.#counts?.sum}`;
   }
 
@@ -201,7 +201,7 @@ export class List {
   }
 
   countQueries(): string[] {
-    const blocks = this.blocks ?? this.#total;
+    const blocks = this.#blocks ?? this.#foundBlocks;
     const others = this.#other?.countQueries() ?? [];
     if (blocks) return [...blocks.queries(), ...others];
     if (!this.#counts || this.#counts.sum === EVERYTHING) return [];
@@ -212,11 +212,11 @@ export class List {
   /** Returns the SQL of whether to sort what is found; undefined if it is found in order. */
   #areFew(): string | undefined {
     const { keys = [this.#key] } = this.#finder?.source ?? {};
-    if (this.blocks ? this.blocks.key === this.#key : keys.includes(this.#key)) return undefined;
+    if (this.#blocks ? this.#blocks.key === this.#key : keys.includes(this.#key)) return undefined;
     if (this.#key === 'text') return 'TRUE';
     if (!this.#counts) return undefined;
     const { key, sum } = this.#counts;
-    if (this.blocks && this.#times.length > 0 && key)
+    if (this.#blocks && this.#times.length > 0 && key)
       return `(SELECT total <= ${SORT_LIMITS[key]} AND is_narrow FROM ${sum})`;
     return this.#key === 'id' ? 'TRUE' : this.#isSparse();
   }
@@ -259,25 +259,25 @@ export class List {
       const where = owner ? `${owner.column} = ${this.value('owner')}` : 'TRUE';
       return { key, table, where, sum: owner ? sum : EVERYTHING, isExact: true };
     }
-    if (this.#total)
-      return { ...this.#total.counts(), key: 'id', sum: this.#total.sum, isExact: true };
+    const blocks = this.#foundBlocks;
+    if (blocks) return { ...blocks.counts(), key: 'id', sum: blocks.sum, isExact: true };
     const { source: { counts, isCounted = false } = {}, sql } = this.#finder ?? {};
     if (counts && sql) {
       const isExact = isCounted && this.#filters.length === 1;
       const key = counts.isSum ? undefined : 'id';
       return { key, table: counts.table, where: counts.where(sql), sum, isExact };
     }
-    if (!this.blocks) return undefined;
-    const { key } = this.blocks;
+    if (!this.#blocks) return undefined;
+    const { key } = this.#blocks;
     const isExact = known === this.#filters.length;
-    return { ...this.blocks.counts(), key, sum: this.blocks.sum, isExact };
+    return { ...this.#blocks.counts(), key, sum: this.#blocks.sum, isExact };
   }
 
   /** Walks the blocks of `key` that may have records of the list; without blocks, all records. */
   #walk(key: BlockKey | undefined, index = ''): Records {
     const { table } = this.resource;
     const id = `${table}.id`;
-    const blocks = key && this.blocks?.walk(key);
+    const blocks = key && this.#blocks?.walk(key);
     const from = blocks ? blocks.from : `${table} ${index}`;
     const conditions = [...(blocks ? [blocks.where] : []), ...this.#conditions(id)];
     const where = conditions.join(' AND ') || 'TRUE';

@@ -118,8 +118,7 @@ export class Pages {
 
   #isSlow({ filters, order: name }: Shape): boolean {
     const order = this.parts.orders[name] ?? {};
-    const isSlow = (name: string) =>
-      this.parts.filters[name]?.isSlow?.(order, filters.length === 1) ?? true;
+    const isSlow = (name: string) => this.parts.filters[name]?.isSlow?.(order) ?? true;
     return !order.key || filters.some(isSlow);
   }
 

@@ -31,7 +31,8 @@ export const mendRawPath: Mend = (fault, socket, accept) => {
     if (socket.destroyed) return;
     const mended = successorOf(socket, handle);
     mended.unshift(encodePath(bytes));
-    accept(mended);
+    // Both at once would count as two connections.
+    socket.once('close', () => accept(mended)).destroy();
   };
   const readLine = (chunk: Buffer) => {
     bytes = Buffer.concat([bytes, chunk]);
@@ -47,7 +48,7 @@ export const mendRawPath: Mend = (fault, socket, accept) => {
   return true;
 };
 
-/** Returns a new socket with the connection of another one, which is destroyed. */
+/** Returns a new socket with the connection of another one, which is left without it. */
 function successorOf(socket: Socket, handle: Handle): Socket {
   handle.readStop();
   handle.reading = false;
@@ -56,7 +57,6 @@ function successorOf(socket: Socket, handle: Handle): Socket {
   // The server waits for the sockets that it counts.
   Reflect.set(successor, '_server', Reflect.get(socket, '_server'));
   for (const name of ['_server', '_handle']) Reflect.set(socket, name, null);
-  socket.destroy();
   return successor;
 }
 

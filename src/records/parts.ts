@@ -152,16 +152,15 @@ function isAsked(
   return false;
 }
 
-/** Returns what a write claims for parts, and the size of their lists. */
-export function demandsOf(asked: AskedParts): { claims: readonly Claim[]; moreSize: number } {
-  const all: Claim[] = [];
+/** Returns what a write claims, also for parts, and the size of their lists. */
+export function demandsOf(asked: AskedParts, ...claims: Claim[]) {
   let moreSize = 0;
   for (const name in asked) {
-    const { claims = [], lists } = asked[name] ?? {};
-    all.push(...claims);
+    const { claims: others = [], lists } = asked[name] ?? {};
+    claims.push(...others);
     for (const list in lists) moreSize += sizeOf(lists[list] ?? []);
   }
-  return { claims: all, moreSize };
+  return { claims, moreSize };
 }
 
 /** Returns the lists of parts, with the place of each write and that of each record among all. */

@@ -101,12 +101,12 @@ export class Records {
   readonly read = (input: ReadInput): Reply | Promise<Reply> => {
     const { fields = [], include = [], body_offset, body_limit } = input.parameters;
     const { readChosen, resource, table, answerRead = answerInJson } = this.served;
-    const key = this.#keyOf(input);
+    const { id, owner } = this.#keyOf(input);
     const isPart = (body_offset ?? body_limit) !== undefined;
     const isChosen = readChosen && (fields.length > 0 || include.length > 0 || isPart);
     const record = isChosen
-      ? readChosen(resource, key, { fields, include, body_offset, body_limit })
-      : table.read(key.id, key.owner);
+      ? readChosen(resource, { id, owner }, { fields, include, body_offset, body_limit })
+      : table.read(id, owner);
     // Only JSON has members to choose.
     const answerFound = isChosen ? answerInJson : answerRead;
     const answer = (found: Stored | undefined) =>

@@ -103,9 +103,7 @@ export class Table {
     asked: AskedParts = NOTHING,
     recipient?: Parameters<Write>[2],
   ): Promise<(Partial<Stored> & Verdict) | undefined> {
-    const demands = demandsOf(asked);
-    const claims = [[id] as const, ...demands.claims];
-    const { moreSize } = demands;
+    const { claims, moreSize } = demandsOf(asked, [id]);
     const change = { rows: [values], id, owner, at, condition, asked, claims, moreSize };
     const { patch, replacement } = this.#kinds;
     const plain = values.includes(null) ? patch : replacement;
@@ -128,9 +126,9 @@ export class Table {
     condition: Condition = null,
     asked: AskedParts = NOTHING,
   ): Promise<boolean | Verdict> {
-    const own = { rows: [], id, owner, at, condition, asked };
-    const claims = [[id] as const, ...demandsOf(asked).claims];
-    return this.perform(this.#kinds.removal, { ...own, claims });
+    const { claims, moreSize } = demandsOf(asked, [id]);
+    const removal = { rows: [], id, owner, at, condition, asked, claims, moreSize };
+    return this.perform(this.#kinds.removal, removal);
   }
 }
 

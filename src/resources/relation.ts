@@ -22,7 +22,7 @@ export interface KeptTable extends Pick<Resource, 'label' | 'table' | 'fields'> 
   readonly blocks?: string;
   /** The resource whose records the rows belong to; without it, they are the deleted records. */
   readonly owner?: Reference;
-  /** Returns, for `rows` of a condition, that of those which answers show and exports contain. */
+  /** Returns the SQL condition of rows that answers and exports have, among those of `rows`. */
   readonly isShown: (rows: string) => string;
   /** The columns between the id and the fields. Times and names may be null. */
   readonly columns: Readonly<Record<string, 'id' | 'ids' | 'name' | 'position' | 'time'>>;

@@ -16,8 +16,8 @@ function trashOf(resource: Resource): KeptTable | undefined {
 }
 
 /**
- * Returns the SQL condition that neither one of the `rows` of a condition nor a record that it
- * belongs to is erased.
+ * Returns the SQL condition that neither a row nor a record that it belongs to is erased. Only rows
+ * that satisfy the condition `rows` need an answer.
  */
 export function isKeptSql(relation: Relation, rows = 'TRUE'): string {
   const conditions = 'isShown' in relation ? [relation.isShown(rows)] : [];

@@ -7,6 +7,9 @@ export type Row = Readonly<Record<string, string | number | null | Buffer>>;
 /** The most bytes of records that are read as one text, together with others. */
 export const MAX_PAGE_BYTES = 2_097_152;
 
+/** The most bytes of records that are read one by one: 100 notes take less, with 100 tags each. */
+export const MAX_LARGE_PAGE_BYTES = 75_497_472;
+
 /** An SQL statement. Its only parameter, `?1`, is JSON, which all engines read alike. */
 export interface Statement {
   readonly sql: string;
@@ -96,8 +99,9 @@ export async function readReserving<Answer>(
  * again if some of them are missing.
  */
 export async function readLargeRows({ read }: Source, statement: Statement) {
-  const rows = await read({ ...statement, hasLargeRows: true });
-  return rows.length === 1 + Number(rows[0]?.count) ? rows : read(statement);
+  const bounded = { ...statement, maxBytes: MAX_LARGE_PAGE_BYTES };
+  const rows = await read({ ...bounded, hasLargeRows: true });
+  return rows.length === 1 + Number(rows[0]?.count) ? rows : read(bounded);
 }
 
 /** Returns a BLOB in `items`. rqlite sends a text if the column has one in the first row. */

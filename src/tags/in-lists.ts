@@ -118,7 +118,6 @@ function notTagFilters(): Record<string, Filter> {
     notTagged: {
       value: (parameters) => onlyOne(othersIn(parameters)),
       condition: (note, value) => `NOT ${hasTag(note, idOf(value))}`,
-      isSlow: (order, isAlone) => !isAlone || isByChange(order),
       countInBlock: (blocks, value) => `${blocks}.count - ${countIn(blocks, idOf(value))}`,
     },
     taggedWithNone: {

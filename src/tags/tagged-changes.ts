@@ -2,6 +2,11 @@
 import type { PartOfChanges } from '../records/parts.ts';
 import { SET_TIMES } from '../storage/parameter.ts';
 
+/** The tags that the notes have: the cost of a change counts these, but not all tags of a name. */
+const TAGS_BEFORE = `
+        (SELECT _position, note_id, tag_id, name FROM admitted
+         CROSS JOIN note_tags ON note_id = admitted.id CROSS JOIN tags ON tags.id = tag_id)`;
+
 /** Returns the tags in changes that notes get, given the SQL that creates those with a new name. */
 export function tagsInChanges(createTags: string): PartOfChanges {
   return {
@@ -23,9 +28,7 @@ export function tagsInChanges(createTags: string): PartOfChanges {
       SELECT note_id, tag_id FROM chosen WHERE NOT EXISTS (
         SELECT 1 FROM note_tags AS each
         WHERE each.note_id = chosen.note_id AND each.tag_id = chosen.tag_id)
-      AND (added IS NULL OR NOT EXISTS (
-        SELECT 1 FROM tags CROSS JOIN note_tags AS each
-        WHERE tags.name = added AND each.note_id = chosen.note_id AND each.tag_id = tags.id))`,
+      AND (added IS NULL OR (note_id, added) NOT IN (SELECT note_id, name FROM ${TAGS_BEFORE}))`,
     },
     last: { setTimes: SET_TIMES.write },
   };
@@ -36,8 +39,8 @@ export const REMOVED_IN_CHANGES: PartOfChanges = {
   steps: {
     removeTags: `
       DELETE FROM note_tags WHERE (note_id, tag_id) IN (
-        SELECT admitted.id, tags.id FROM removed_tags
-        CROSS JOIN admitted ON admitted._position = _request CROSS JOIN tags ON name = _tag)`,
+        SELECT note_id, tag_id FROM ${TAGS_BEFORE}
+        WHERE (_position, name) IN (SELECT _request, _tag FROM removed_tags))`,
   },
   last: { setTimes: SET_TIMES.write },
 };

@@ -6,6 +6,7 @@ import { parseJson } from '../../src/http/body/json.ts';
 import { DISPATCH_LIMITS } from '../../src/http/limits.ts';
 import { MAX_KEY } from '../../src/lists/request.ts';
 import { RESOURCES } from '../../src/resources/resources.ts';
+import { MAX_LARGE_PAGE_BYTES } from '../../src/storage/database.ts';
 import { at, IGNORED, resolve } from '../support/contract.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -146,7 +147,8 @@ test('bounds: a pattern is that of texts that are not blank, or described', () =
   for (const operation of operations)
     for (const [name, { pattern }] of Object.entries(inputOf(operation))) {
       const { rule = '' } = operation.parameters.find((each) => each.name === name) ?? {};
-      const isName = pattern === rulesAt('/components/parameters/NoteName/schema').pattern;
+      const ofName = String(rulesAt('/components/parameters/NoteName/schema').pattern);
+      const isName = pattern === ofName || pattern === ofName.replace(/\$$/, '/?$');
       const isKnown = !pattern || pattern === TEXT.pattern || isName;
       assert.ok(isKnown || /^an? [\w "]+$/.test(rule), name);
     }
@@ -188,4 +190,6 @@ test('bounds: the largest page fits the memory that is reserved for it', () => {
   // Two copies are in memory at a time.
   assert.ok(2 * LIMIT.maximum * noteBytes < DISPATCH_LIMITS.largePageBytes);
   assert.ok(DISPATCH_LIMITS.largePageBytes < DISPATCH_LIMITS.repliesBytes);
+  const tagsBytes = NOTE.tags.maxItems * (6 * TAG_NAME.maxLength + 24);
+  assert.ok(LIMIT.maximum * (noteBytes + tagsBytes) < MAX_LARGE_PAGE_BYTES);
 });

@@ -28,7 +28,7 @@ const HEALTH = `http://127.0.0.1:${PORT}/health`;
 
 const { version: VERSION } = JSON.parse(textOf('package.json'));
 const NEXT = '99.0.0';
-const year = guide('a-year').replaceAll('0.2.0', NEXT).replaceAll('0.1.0', VERSION);
+const year = guide('a-year').replaceAll('1.1.0', NEXT).replaceAll('1.0.0', VERSION);
 const blocks = blocksIn(year);
 const deployment = blocksIn(guide('deployment')).map(({ code }) => code);
 

@@ -5,8 +5,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runCommand, startCommand } from '../support/command.ts';
+import { breaksOf } from '../support/contract-breaks.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { send } from '../support/http.ts';
+import { assertServes, RELEASES } from '../support/released.ts';
 import { root } from '../support/sources.ts';
 import { Copy, DEFAULTS, OTHERS, RECIPES } from './recipes.ts';
 
@@ -25,6 +27,9 @@ function testsIn(folder: string): string[] {
   const tests = files.filter((file) => file.endsWith('.test.ts'));
   return tests.map((file) => `${folder}/${file.replace('.test.ts', '')}`);
 }
+
+/** For how long old databases keep their trash. */
+const CENTURY = ['--history-days', '36500'];
 
 const NOTE = { title: 'a', body: 'b' };
 
@@ -46,9 +51,11 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
   }
 
   /** Starts a service, by default the changed one, and returns functions that use it. */
-  async function start(db: string, parts: { launcher?: string } = { launcher }) {
+  async function start(db: string, parts: { launcher?: string; args?: string[] } = { launcher }) {
+    const { args = [], ...others } = parts;
     const greeting = parts.launcher ? ['--greeting', 'Hello, operator'] : [];
-    const service = startCommand(t, ['--port', '0', '--db', db, ...greeting], { folder, ...parts });
+    const all = ['--port', '0', '--db', db, ...greeting, ...args];
+    const service = startCommand(t, all, { folder, ...others });
     const url = await service.ready();
     const json = async (method: string, path: string, body?: object) => {
       const { status, text } = await send(url, method, path, body && { json: body });
@@ -181,6 +188,24 @@ test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
       await command(['check', '--db', `${db}.imported`]);
     });
   }
+
+  for (const release of RELEASES)
+    await t.test(`recipes: on the database of ${release.version}`, async () => {
+      const contract = JSON.parse(copy.read('schemas/openapi.json'));
+      assert.deepEqual(breaksOf(release.contract, contract), []);
+      const db = await release.copyDatabase(t);
+      const { url, json, service, stop } = await start(db, { launcher, args: CENTURY });
+      await service.says('upgrading the database');
+      await assertServes((...args) => send(url, ...args), release);
+      const { total } = (await json('GET', '/notes')).body;
+      assert.equal((await json('GET', '/notes?progress=open')).body.total, total);
+      const { items: trash } = (await json('GET', '/trash?fields=priority')).body;
+      assert.ok(trash.every(({ priority }: { priority: number }) => priority === 0));
+      await stop();
+      await command(['check', '--db', db]);
+      await command(['import', '--db', `${db}.imported`], release.exported);
+      await command(['check', '--db', `${db}.imported`]);
+    });
 
   await t.test('recipes: a command', async () => {
     assert.equal(await command(['hello', 'Ada']), 'Hello, Ada\n');

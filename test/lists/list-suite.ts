@@ -131,13 +131,13 @@ export function testLists(engine: Engine): void {
       return [...new Set(heard.reads.map((each) => each.isSlow))];
     };
     assert.deepEqual(await isSlow({ order: '-id', filters: { tagged: 1 } }), [false]);
-    assert.deepEqual(await isSlow({ order: '-id', filters: { notTagged: 1 } }), [false]);
     assert.deepEqual(await isSlow({ order: 'updated' }), [false]);
     for (const request of [
       // The notes with a tag may be the last ones in this order.
       { order: 'updated', filters: { tagged: 1 } },
       { filters: { taggedWithAll: [1, 2] } },
-      { order: 'updated', filters: { notTagged: 1 } },
+      // The tag may be on nearly all notes of each block.
+      { filters: { notTagged: 1 } },
       { filters: { tagged: 1, notTagged: 2 } },
       { filters: { taggedWithNone: [1, 2] } },
       { filters: { untagged: true } },

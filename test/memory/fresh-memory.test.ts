@@ -2,8 +2,10 @@
 // test sets, and a service that many write to.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ERASURES, onRows } from '../../src/history/writes.ts';
 import { FreshMemory } from '../../src/memory/fresh-memory.ts';
-import { type Change, PAGES } from '../../src/storage/writer.ts';
+import { type Change, createWriter, PAGES } from '../../src/storage/writer.ts';
+import { change, openDatabase, rows } from '../support/databases.ts';
 import { playLedger } from '../support/freshness-ledger.ts';
 
 const TEXT = { text: 'text' };
@@ -85,6 +87,19 @@ test('memory: a transaction of its own moves everything on', async () => {
     undefined,
   ]);
   assert.equal(await memory.find(PAGES, 'page'), undefined);
+});
+
+test('memory: what is erased in the background leaves records', async (t) => {
+  const database = await openDatabase(t);
+  const memory = new FreshMemory(database.freshness, 1_000_000);
+  const write = createWriter(database, [memory]);
+  const values = "0, 0, 0, 0, 'a', 'b'";
+  await change(database, `INSERT INTO note_versions VALUES (1, ${values}), (2, ${values})`);
+  memory.keep(memory.check(), 'notes', [[1, TEXT]]);
+  // The second time, there is nothing to erase.
+  for (const id of [1, 1, 2]) await write(ERASURES.versions, onRows([id]));
+  assert.deepEqual(await rows(database, 'SELECT * FROM note_versions'), []);
+  assert.deepEqual(memory.find('notes', 1), TEXT);
 });
 
 test('memory: a change of a whole area forgets all of it', async () => {

@@ -16,7 +16,7 @@ import { SLOW_READ_LIMITS } from '../../src/lists/slow-reads.ts';
 import { CLUSTER_LIMITS } from '../../src/rqlite/cluster.ts';
 import { SNIPPET_LIMITS } from '../../src/search/snippets.ts';
 import { BATCH_LIMITS } from '../../src/storage/batcher.ts';
-import { MAX_PAGE_BYTES } from '../../src/storage/database.ts';
+import { MAX_LARGE_PAGE_BYTES, MAX_PAGE_BYTES } from '../../src/storage/database.ts';
 import { newFile } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { exported, runInProcess } from '../support/in-process-command.ts';
@@ -261,6 +261,7 @@ test('operation: the limits are those of the code', () => {
     `${waitingBytes / MiB} MiB for all such requests`,
     `a list over ${MAX_PAGE_BYTES / MiB} MiB | ${largePageBytes / MiB} MiB of the memory for ` +
       `answers, for which ${waitingReplies} lists may wait ${replyWaitMs / s} s`,
+    `a list over ${MAX_LARGE_PAGE_BYTES / MiB} MiB`,
     `an answer over ${largeReplyCharacters / KiB} KiB | ${repliesBytes / MiB} MiB for all`,
     `${SLOW_READ_LIMITS.waitMs / s} s of waiting for others ` +
       `(${CLUSTER_LIMITS.clusterMs / s} s on a cluster); ` +
@@ -298,7 +299,7 @@ test('finding notes: the tables have all filters, and all that include adds', ()
 });
 
 test('documents: their npm scripts exist', () => {
-  const found = DOCUMENTS.flatMap((path) => [...textOf(path).matchAll(/`npm run ([\w:]+)/g)]);
+  const found = DOCUMENTS.flatMap((path) => [...textOf(path).matchAll(/`npm run ([\w:-]+)/g)]);
   assert.ok(found.length > 3);
   for (const [, name = ''] of found) assert.ok(manifest.scripts[name], name);
 });

@@ -1,6 +1,6 @@
 // Writes into test/released/VERSION what the tests of later versions need of this one: a database
-// with all that there can be, its export, requests with keys, and the contract. For
-// `npm run keep-release`.
+// with all that there can be, its export, requests with keys, the contract and other promises. For
+// `npm run keep:release`.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,6 +14,7 @@ import type { Ends } from '../support/engine.ts';
 import { ODD_TEXTS } from '../support/filled.ts';
 import { exported } from '../support/in-process-command.ts';
 import { BEAUTIFUL } from '../support/names-of-notes.ts';
+import { promisesOf } from '../support/promises.ts';
 import type { KeptRequest } from '../support/released.ts';
 import { type Service, startService } from '../support/service.ts';
 import { root } from '../support/sources.ts';
@@ -147,6 +148,7 @@ const service = await startService(test, { db: path });
 const author = new Author(service);
 await writeAll(author, service);
 await writeOnce(author);
+const promises = await promisesOf(service);
 await service.close();
 await finish(test, path);
 assert.deepEqual(await checkFile(path), []);
@@ -160,6 +162,7 @@ const files = {
   'openapi.json': JSON.stringify(contract),
 };
 mkdirSync(folder, { recursive: true });
+writeFileSync(new URL('promises.txt', folder), promises.map((line) => `${line}\n`).join(''));
 for (const [name, content] of Object.entries(files))
   writeFileSync(new URL(`${name}.gz`, folder), gzipSync(content, { level: 9 }));
 for (const end of ends) await end();

@@ -99,6 +99,15 @@ test('migrations: each step runs once, in order', async (t) => {
   assert.equal(transactions.length, 3);
 });
 
+test('migrations: an upgrade is told before its first step, a creation is not', async (t) => {
+  const { database, transactions } = overhear(await openEmpty(t));
+  const steps = ['one', 'two', 'three', 'four'].map((name) => `CREATE TABLE ${name} (a TEXT)`);
+  const told: number[][] = [];
+  const tell = (...versions: number[]) => told.push([...versions, transactions.length]);
+  for (const count of [2, 2, 4, 4]) await migrate(database, steps.slice(0, count), tell);
+  assert.deepEqual(told, [[2, 4, 2]]);
+});
+
 test('migrations: a step without empty lines between its statements is refused', async (t) => {
   const database = await openEmpty(t);
   const create = 'CREATE TABLE one (a TEXT)';

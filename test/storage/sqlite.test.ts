@@ -262,7 +262,8 @@ test('sqlite: large rows arrive in order, and those of a failed read not at all'
   const database = await openSqlite(newFile(t));
   t.after(() => database.close());
   const numbers = `${withNumbers(100)} SELECT n FROM numbers`;
-  const read = (sql: string) => database.read({ sql, isSlow: true, hasLargeRows: true });
+  const read = (sql: string, maxBytes?: number) =>
+    database.read({ sql, isSlow: true, hasLargeRows: true, maxBytes });
   const found = await read(numbers);
   assert.deepEqual(
     found.map(({ n }) => n),
@@ -270,6 +271,12 @@ test('sqlite: large rows arrive in order, and those of a failed read not at all'
   );
   await assert.rejects(read(`${numbers} UNION ALL SELECT * FROM (${ENDLESS})`), ReadTooSlow);
   await assert.rejects(read(`${numbers} UNION ALL SELECT abs(-9223372036854775808)`), /overflow/);
+  // It ends at the row that is too much.
+  setLimits(t, SLOW_READ, { maxMs: 600_000 });
+  const large = numbers.replace('SELECT n FROM', "SELECT printf('%.*c', 1000, 'x') AS items FROM");
+  assert.equal((await read(large, 100_000)).length, 100);
+  const endless = `${large} UNION ALL SELECT * FROM (${ENDLESS})`;
+  await assert.rejects(read(endless, 99_999), AnswerTooLarge);
   assert.equal((await read(numbers)).length, 100);
 });
 

@@ -5,7 +5,7 @@ import { Dispatcher } from '../../src/http/dispatch.ts';
 import type { Ending } from '../../src/http/exchange.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import type { Problem } from '../../src/http/problem.ts';
-import type { Call, Route } from '../../src/http/route.ts';
+import type { Call, Mend, Route } from '../../src/http/route.ts';
 import { HttpServer } from '../../src/http/server.ts';
 
 const BODY_LIMIT_BYTES = 1_000;
@@ -40,11 +40,12 @@ export const EMPTY_CALL: Call = {
   inputSignal: () => new AbortController().signal,
 };
 
-/** Starts a server for `routes`, with `limits` in place of the real ones, until the test ends. */
+/** Starts a server until the test ends; `limits` take the place of the real ones. */
 export async function startBareServer(
   test: Pick<TestContext, 'after'>,
   routes: readonly Route[],
   limits: Partial<typeof HTTP_LIMITS> = {},
+  mend: Mend = () => false,
 ): Promise<BareServer> {
   const outcomes: Outcome[] = [];
   const refusals: Problem[] = [];
@@ -64,7 +65,7 @@ export async function startBareServer(
     onRequest: (arrival) => dispatcher.dispatch(arrival),
     onRefused: (_, problem) => refusals.push(problem),
     networkOf: ({ socket }) => socket.remoteAddress ?? '',
-    mend: () => false,
+    mend,
     problemBase: () => problemBase,
     limits: { ...HTTP_LIMITS, ...limits },
   });

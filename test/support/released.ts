@@ -24,6 +24,8 @@ export interface KeptRequest {
 export interface Release {
   readonly version: string;
   readonly contract: Readonly<Record<string, unknown>>;
+  /** What it promised beside the contract. */
+  readonly promises: readonly string[];
   readonly exported: string;
   readonly requests: readonly KeptRequest[];
   /** Resolves with the path of a copy of its database, in which keys were used just now. */
@@ -44,6 +46,9 @@ function readRelease(version: string): Release {
   return {
     version,
     contract: JSON.parse(read('openapi.json').toString()),
+    promises: readFileSync(new URL(`${version}/promises.txt`, folder), 'utf8')
+      .trim()
+      .split('\n'),
     exported: read('export.jsonl').toString(),
     requests: JSON.parse(read('requests.json').toString()),
     async copyDatabase(test) {

@@ -51,8 +51,12 @@ export type Fault =
 /** A cluster that runs until the end of the test. */
 export interface StandIn {
   readonly nodes: readonly string[];
-  /** The faults of the next requests; with `of`, one waits for a request of that kind. */
-  readonly faults: { readonly fault: Fault | undefined; readonly of?: Kind }[];
+  /** The faults of the next requests; one may wait for a kind, or for what its SQL has. */
+  readonly faults: {
+    readonly fault: Fault | undefined;
+    readonly of?: Kind;
+    readonly has?: string;
+  }[];
   readonly requests: { execute: number; query: number; backup: number };
   /** Those of them that a node has forwarded to the leader. */
   readonly forwarded: { execute: number; query: number; backup: number };
@@ -136,9 +140,9 @@ export async function startStandIn(
   /** Resolves when a node is pinged next. */
   const pings = new EventEmitter();
 
-  function nextFault(kind: Kind): Fault | undefined {
+  function nextFault(kind: Kind, body: string): Fault | undefined {
     const [next] = standIn.faults;
-    if (!next || (next.of && next.of !== kind)) return undefined;
+    if (!next || (next.of && next.of !== kind) || !body.includes(next.has ?? '')) return undefined;
     standIn.faults.shift();
     return next.fault;
   }
@@ -165,7 +169,7 @@ export async function startStandIn(
     // Reads of one node have no faults, and are not counted.
     const isLocal = searchParams.get('level') === 'none';
     if (!isLocal) standIn.requests[kind] += 1;
-    const fault = isLocal ? undefined : nextFault(kind);
+    const fault = isLocal ? undefined : nextFault(kind, body);
     if (fault === 'hangs') return;
     if (fault === 'forbidden') return end(401);
     if (fault === 'refused') return void message.socket.destroy();

@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database, Statement as PreparedStatement } from 'sqlite3';
 import {
   AnswerTooLarge,
+  bytesOf,
   DatabaseDamaged,
   DatabaseFull,
   DatabaseUnavailable,
@@ -133,7 +134,7 @@ export class Connection {
         if (error) prepared.reset(() => reject(this.#translate(error)));
         else resolve(rows);
       };
-      if (hasLargeRows) takeOneByOne(prepared, parameters, settle);
+      if (hasLargeRows) this.#takeOneByOne(prepared, parameters, settle);
       else prepared.all<Row>(parameters, settle);
     });
   }
@@ -172,20 +173,26 @@ export class Connection {
       });
     });
   }
-}
 
-/** Lets other events in between; but the package ignores rows that arrive during the end. */
-function takeOneByOne(
-  statement: PreparedStatement,
-  parameters: readonly string[],
-  settle: (error: Error | null, rows: readonly Row[]) => void,
-): void {
-  const rows: Row[] = [];
-  let failed: Error | null = null;
-  const onRow = (error: Error | null, row: Row) => {
-    if (error) failed = error;
-    else rows.push(row);
-  };
-  // An error comes before the reset, but not always before the end.
-  statement.each<Row>(parameters, onRow, () => statement.reset(() => settle(failed, rows)));
+  /** Lets other events in between; but the package ignores rows that arrive during the end. */
+  #takeOneByOne(
+    statement: PreparedStatement,
+    parameters: readonly string[],
+    settle: (error: Error | null, rows: readonly Row[]) => void,
+  ): void {
+    const rows: Row[] = [];
+    let failed: Error | null = null;
+    let bytes = 0;
+    const onRow = (error: Error | null, row: Row) => {
+      failed ??= error;
+      if (failed) return;
+      rows.push(row);
+      bytes += bytesOf(row).length;
+      if (bytes <= this.#maxBytes) return;
+      failed = new AnswerTooLarge('the rows are too large together');
+      this.#handle.interrupt();
+    };
+    // An error comes before the reset, but not always before the end.
+    statement.each<Row>(parameters, onRow, () => statement.reset(() => settle(failed, rows)));
+  }
 }

@@ -1,6 +1,7 @@
 // The bound of open connections: a new one takes the place of one that asks for nothing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { mendRawPath } from '../../../src/names/raw-paths.ts';
 import { createGate, startBareServer, textRoute } from '../../support/bare-server.ts';
 import { type Conversation, converse, exchangeLast, requestText } from '../../support/raw.ts';
 import { until } from '../../support/until.ts';
@@ -97,4 +98,16 @@ test('replaced connections: of the address with most, the one that waits longest
     await ask(each);
     each?.socket.destroy();
   }
+});
+
+test('replaced connections: none by one that goes on behind a raw name', async (t) => {
+  const named = textRoute('GET', '/named/{name}', ({ pathValues }) => `${pathValues}`);
+  const server = await startBareServer(t, [quick, named], { connections: 2 }, mendRawPath);
+  const idle = await converse(server);
+  const raw = await converse(server);
+  for (const each of [idle, raw, idle]) {
+    each.socket.write(requestText(each === raw ? 'GET /named/ü' : 'GET /quick'));
+    assert.equal((await each.answer()).body, each === raw ? 'ü' : 'quick');
+  }
+  for (const { socket } of [idle, raw]) socket.destroy();
 });

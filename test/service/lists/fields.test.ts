@@ -48,6 +48,7 @@ for (const [deployment, start] of Object.entries(DEPLOYMENTS)) {
       ['/notes/1/comments?fields=note_id', '{"note_id":1}'],
       ['/notes/1?fields=title', '{"title":"Milk"}'],
       ['/notes/1?fields=id&include=tag_ids', '{"id":1,"tag_ids":[1]}'],
+      ['/notes/1?fields=id&include=characters', '{"id":1,"characters":11}'],
       ['/tags/1?fields=id', '{"id":1}'],
       ['/notes/1/comments/1?fields=body,id', '{"id":1,"body":"soon"}'],
     ] as const)
