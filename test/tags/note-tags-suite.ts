@@ -100,7 +100,7 @@ export function testNoteTags(engine: Engine, games = 2): void {
     );
   });
 
-  test('tags on notes: each record gets its own, beside creations of several records', async (t) => {
+  test('tags on notes: records of several creations get their own', async (t) => {
     const heard = overhear(await engine.open(t));
     const { notes } = taggingTablesOf(heard.database);
     const two = [
