@@ -55,7 +55,7 @@ function readCommand(): Command {
     isService = command.kind === 'serve';
     return command;
   } finally {
-    for (const name of isService ? [] : unknownVariables(process.env))
+    for (const name of isService ? [] : unknownVariables(process.env, false))
       process.stderr.write(`notes-server: warning: unknown variable ${escapeControls(name)}\n`);
   }
 }
@@ -71,11 +71,16 @@ async function run(command: Command): Promise<void> {
     case 'run': {
       handle(endAtOnce, 'SIGTERM', 'SIGINT', 'SIGHUP');
       const streams = { input: process.stdin, write: writeOutput, show: showProgress };
-      const { lines, hasFailed } = await command.run(command.input, streams);
+      const { lines, status = 0 } = await command.run(command.input, {
+        ...streams,
+        say: (line) => void process.stdout.write(`${escapeControls(line)}\n`),
+        warn: (line) => void process.stderr.write(`${escapeControls(line)}\n`),
+        stopOnSignal,
+      });
       // A database can have names of any characters.
       for (const line of lines)
         if (line !== undefined) await writeOutput(`${escapeControls(line)}\n`);
-      if (hasFailed) process.exitCode = EXIT_FAILURE;
+      process.exitCode = status;
       return;
     }
     case 'serve': {
@@ -90,6 +95,17 @@ function writeOutput(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
   });
+}
+
+function stopOnSignal(): AbortSignal {
+  const stopping = new AbortController();
+  const stop = () => {
+    // A second signal ends the process at once.
+    handle(endAtOnce, 'SIGTERM', 'SIGINT', 'SIGHUP');
+    stopping.abort(new Error('stopped'));
+  };
+  handle(stop, 'SIGTERM', 'SIGINT', 'SIGHUP');
+  return stopping.signal;
 }
 
 function showProgress(text: string): void {

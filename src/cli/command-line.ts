@@ -5,7 +5,7 @@ import { type FlagValues, parseArguments, quote, UsageError } from './arguments.
 import { type Input, SUB_COMMANDS, type SubCommand } from './commands.ts';
 import { OPTIONS } from './option-table.ts';
 import { parseDatabase, parseText } from './option-values.ts';
-import { type Options, parseOptions, passwordIn, readOptions } from './options.ts';
+import { keyIn, type Options, parseOptions, passwordIn, readOptions } from './options.ts';
 
 /** The flag that only the service has, not its sub-commands. */
 export const VERSION_FLAG = { flag: 'version', short: 'V', help: 'print the version and exit' };
@@ -30,12 +30,15 @@ export function parseCommand(args: readonly string[], environment: NodeJS.Proces
   const { name, run } = command;
   const { flags, words } = parseArguments(others, command.flags, true);
   if (flags.help) return { kind: 'help', name };
-  const operand = operandIn(command, words);
+  const operands = operandsIn(command, words);
+  const [operand = ''] = operands;
   if (!run)
     return operand === '' ? { kind: 'help' } : { kind: 'help', name: findCommand(operand).name };
   const readsEnvironment = command.flags.some(({ flag }) => flag === 'db');
   const storage = storageFor(command, operand, flags, readsEnvironment ? environment : {});
-  return { kind: 'run', run, input: { operand, flags, storage } };
+  const readsKey = command.flags.some(({ flag }) => flag === 'key-file');
+  const key = readsKey ? keyIn(environment) : undefined;
+  return { kind: 'run', run, input: { operand, operands, flags, storage, key } };
 }
 
 /** Returns the sub-command with that name. Throws UsageError. */
@@ -46,14 +49,15 @@ export function findCommand(name: string): SubCommand {
   throw new UsageError(`there is no command ${quote(name)}${suggestion(name, names)}`);
 }
 
-function operandIn({ name, operand }: SubCommand, words: readonly string[]): string {
+function operandsIn({ name, operand }: SubCommand, words: readonly string[]): string[] {
   if (operand === '' && words.length > 0) throw new UsageError(`${name} takes only options`);
   const isOptional = operand === '' || operand.startsWith('[');
-  const what = operand.replace(/[[\]]/g, '');
-  const [word, ...more] = words;
-  if (word !== undefined && more.length === 0) return parseText(word, what);
-  if (word === undefined && isOptional) return '';
-  throw new UsageError(`${name} takes one ${what}${isOptional ? ' at most' : ''}`);
+  const wanted = operand.replace(/[[\]]/g, '').split(' ');
+  if (words.length === wanted.length)
+    return words.map((word, index) => parseText(word, wanted[index] ?? ''));
+  if (words.length === 0 && isOptional) return [];
+  const what = wanted.length > 1 ? wanted.join(' and ') : `one ${wanted}`;
+  throw new UsageError(`${name} takes ${what}${isOptional ? ' at most' : ''}`);
 }
 
 function storageFor(

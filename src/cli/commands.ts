@@ -2,15 +2,20 @@
 import { fstatSync } from 'node:fs';
 import type { ShowText } from '../commands/progress.ts';
 import type { StorageOptions } from '../open.ts';
+import { sync } from '../sync/feature.ts';
 import { type Flag, type FlagValues, UsageError } from './arguments.ts';
 import { OPTIONS } from './option-table.ts';
 
 /** What the command line gives to a command. */
 export interface Input {
+  /** The only operand, or the first one. */
   readonly operand: string;
+  readonly operands: readonly string[];
   readonly flags: FlagValues;
   /** The database of --db, the environment or the default. */
   readonly storage: StorageOptions;
+  /** The key of a client, from NOTES_KEY. */
+  readonly key: string | undefined;
 }
 
 interface Streams {
@@ -18,17 +23,23 @@ interface Streams {
   /** Writes data to standard output; resolves when it can take more. */
   readonly write: (text: string) => Promise<void>;
   readonly show: ShowText;
+  /** Writes a line at once, to standard output or to standard error. */
+  readonly say: (line: string) => void;
+  readonly warn: (line: string) => void;
+  /** From the call on, a signal aborts the result instead of ending the process. */
+  readonly stopOnSignal: () => AbortSignal;
 }
 
 /** The lines are printed at the end of a command. */
 interface Report {
   readonly lines: readonly (string | undefined)[];
-  readonly hasFailed?: boolean;
+  /** The exit status, 0 by default. */
+  readonly status?: number;
 }
 
 export interface SubCommand {
   readonly name: string;
-  /** Its argument other than flags, in brackets if it is optional; empty if it takes none. */
+  /** Its arguments other than flags, in brackets if optional; empty if it takes none. */
   readonly operand: string;
   readonly flags: readonly Flag[];
   readonly isForFiles?: boolean;
@@ -77,7 +88,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
         ? checkCluster(db, storage)
         : checkFile(name, { onProgress, onHarmless }));
       lines.push(...(faults.length === 0 ? ['ok'] : faults));
-      return { lines: lines.map((line) => `${name}: ${line}`), hasFailed: faults.length > 0 };
+      return { lines: lines.map((line) => `${name}: ${line}`), status: faults.length > 0 ? 1 : 0 };
     },
   },
   {
@@ -127,6 +138,7 @@ export const SUB_COMMANDS: readonly SubCommand[] = [
       return { lines: [await importLines(fileIn(operand), input, storage, show)] };
     },
   },
+  sync,
   {
     name: 'key',
     operand: '',

@@ -72,11 +72,12 @@ export function libraryFlags(): ReadonlyMap<string, string> {
 
 /**
  * Returns the names of variables that look like options but are none, with suggestions, and at the
- * end those that Kubernetes sets, as one text.
+ * end those that Kubernetes sets, as one text. The service itself has no use for a client's key.
  */
-export function unknownVariables(environment: NodeJS.ProcessEnv): string[] {
-  // Two have no flag, because all users of a machine can read command lines.
-  const secrets = ['NOTES_API_KEYS', 'NOTES_DB_PASSWORD'];
+export function unknownVariables(environment: NodeJS.ProcessEnv, isService = true): string[] {
+  // These have no flag, because all users of a machine can read command lines.
+  const ofService = ['NOTES_API_KEYS', 'NOTES_DB_PASSWORD'];
+  const secrets = isService ? ofService : [...ofService, 'NOTES_KEY'];
   const known = [...DECLARATIONS.map(({ flag }) => variableOf(flag)), ...secrets];
   const given = Object.keys(environment).filter((name) => name.startsWith(PREFIX));
   const links = given.filter((name) => !secrets.includes(name) && isLink(environment, name));
@@ -100,6 +101,11 @@ export function isLocal({ host, socket }: Pick<Options, 'host' | 'socket'>): boo
 /** Returns the password for a cluster, unless it is in a file. Throws {@link UsageError}. */
 export function passwordIn(environment: NodeJS.ProcessEnv): string | undefined {
   return readVariable(environment, 'NOTES_DB_PASSWORD') || undefined;
+}
+
+/** Returns the key that a client sends. Throws {@link UsageError}. */
+export function keyIn(environment: NodeJS.ProcessEnv): string | undefined {
+  return readVariable(environment, 'NOTES_KEY') || undefined;
 }
 
 function complete(parsed: Parsed, environment: NodeJS.ProcessEnv): Options {

@@ -6,6 +6,7 @@ export type Edit = readonly [file: string, before: string | RegExp, after?: stri
 
 const APP = 'src/app.ts';
 const BUILD = 'src/build/build.ts';
+const COMMANDS = 'src/cli/commands.ts';
 const DATABASES = 'src/cli/option-values.ts';
 const HISTORY = 'src/history/schema.ts';
 const INDEXES = 'src/commands/indexes.ts';
@@ -164,6 +165,10 @@ export const FEATURES: Readonly<Record<string, readonly Edit[]>> = {
     [INDEXES, "import { WORD_INDEXES } from '../search/word-indexes.ts';\n"],
     [INDEXES, '...WORD_INDEXES'],
     ['src/resources/notes.ts', /.*search: .*\n/],
+  ],
+  sync: [
+    [COMMANDS, "import { sync } from '../sync/feature.ts';\n"],
+    [COMMANDS, '  sync,\n'],
   ],
   // The trash has the tags of a note, which come back with it.
   tags: [

@@ -92,7 +92,7 @@ test('package: npm lists what is installed, and marks what only developers need'
 test('package: every dependency has an exact version', () => {
   for (const [name, version] of Object.entries(wanted))
     assert.match(version, /^\d+\.\d+\.\d+$/, name);
-  assert.deepEqual(Object.keys(manifest.dependencies), ['birpc', 'lru-cache', 'sqlite3']);
+  assert.deepEqual(Object.keys(manifest.dependencies), ['birpc', 'lru-cache', 'sqlite3', 'yaml']);
 });
 
 test('package: SECURITY.md names the dependencies at run time', () => {

@@ -11,6 +11,8 @@ export interface InProcessParts {
   readonly onProgress?: (line: string) => void;
   /** Called with each part of its standard output, which waits for it. */
   readonly onOutput?: (text: string) => Promise<void> | void;
+  /** Stops the command as a signal does. */
+  readonly stop?: AbortSignal;
 }
 
 /** What a command wrote. */
@@ -19,6 +21,9 @@ export interface CommandOutput {
   readonly line: string | undefined;
   readonly output: string;
   readonly progress: string;
+  /** What it wrote for people, a line each. */
+  readonly warnings: string;
+  readonly status: number;
 }
 
 /** Runs `args`, such as `['backup', 'target', '--db', 'file']`; rejects as the command does. */
@@ -27,11 +32,13 @@ export async function runInProcess(
   parts: InProcessParts = {},
 ): Promise<CommandOutput> {
   const { env = {}, input = '', onProgress = () => {}, onOutput } = parts;
+  const { stop = new AbortController().signal } = parts;
   const command = parseCommand(args, env);
   assert.ok(command.kind === 'run', `${args} cannot run inside the test`);
   let output = '';
   let progress = '';
-  const { lines } = await command.run(command.input, {
+  let warnings = '';
+  const { lines, status = 0 } = await command.run(command.input, {
     input: chunksOf(input),
     async write(text) {
       await onOutput?.(text);
@@ -41,8 +48,15 @@ export async function runInProcess(
       progress += text;
       onProgress(text);
     },
+    say(line) {
+      output += `${line}\n`;
+    },
+    warn(line) {
+      warnings += `${line}\n`;
+    },
+    stopOnSignal: () => stop,
   });
-  return { line: lines.at(-1), output, progress };
+  return { line: lines.at(-1), output, progress, warnings, status };
 }
 
 /** Returns the export of the database at `db`. */

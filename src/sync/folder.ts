@@ -1,0 +1,99 @@
+// The files of the folder: which there are, and what they hold. Links are not followed.
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { posix } from 'node:path';
+import {
+  type Content,
+  contentOf,
+  faultInPath,
+  isSynced,
+  MAX_BYTES,
+  type Selection,
+} from './notes.ts';
+
+/** A folder, whose root has no link in its path. */
+export interface Folder extends Selection {
+  readonly root: string;
+}
+
+/** A file; its `real` path may have another normalization form than the path of its note. */
+export interface File {
+  readonly real: string;
+  /** Differs when the file has been written or replaced. */
+  readonly stat: string;
+  readonly mtimeMs: number;
+  readonly size: number;
+}
+
+export interface Scan {
+  readonly files: ReadonlyMap<string, File>;
+  /** The folders, which can be watched. */
+  readonly folders: readonly string[];
+  /** Files that can be no notes, and why. */
+  readonly faults: readonly (readonly [real: string, why: string])[];
+}
+
+/** What is at a path; `at` is when it was read. */
+export type Found =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'bad'; readonly why: string; readonly hash?: string }
+  | (Content & { readonly stat: string; readonly at: number });
+
+/** Returns all files. Throws if a folder cannot be read, which must not count as empty. */
+export function scan(folder: Folder): Scan {
+  const files = new Map<string, File>();
+  const folders = [''];
+  const faults: [string, string][] = [];
+  for (const place of folders)
+    for (const entry of readdirSync(posix.join(folder.root, place), { withFileTypes: true })) {
+      const real = posix.join(place, entry.name);
+      if (entry.isDirectory() && !entry.name.startsWith('.')) folders.push(real);
+      const file = entry.isFile() && isSynced(real, folder) ? fileAt(folder, real) : undefined;
+      if (!file) continue;
+      const path = real.normalize();
+      const twin = files.get(path);
+      const why = faultInPath(path, folder) ?? (twin && `it has the same name as ${twin.real}`);
+      if (why === undefined) files.set(path, file);
+      else faults.push([real, why]);
+    }
+  return { files, folders, faults };
+}
+
+/** Returns the regular file at a path. */
+export function fileAt({ root }: Folder, real: string): File | undefined {
+  const options = { bigint: true, throwIfNoEntry: false } as const;
+  const found = lstatSync(posix.join(root, real), options);
+  if (!found?.isFile()) return undefined;
+  const { size, mtimeNs, ctimeNs, ino, mtimeMs } = found;
+  const stat = `${size} ${mtimeNs} ${ctimeNs} ${ino}`;
+  return { real, stat, mtimeMs: Number(mtimeMs), size: Number(size) };
+}
+
+/** Returns the file with exactly this path, why there is something else, or undefined. */
+export function findFile(folder: Folder, real: string): File | string | undefined {
+  const place = posix.join(folder.root, real);
+  if (!lstatSync(place, { throwIfNoEntry: false })) return undefined;
+  // Some systems find a file by another spelling.
+  if (!readdirSync(posix.dirname(place)).includes(posix.basename(real))) return undefined;
+  const file = isInside(folder, real) ? fileAt(folder, real) : undefined;
+  return file ?? 'it is no file, or behind a link';
+}
+
+/** Whether no folder of a path, as far as it exists, is a link. */
+export function isInside({ root }: Folder, real: string): boolean {
+  let place = posix.dirname(posix.join(root, real));
+  while (!existsSync(place)) place = posix.dirname(place);
+  return realpathSync(place) === place;
+}
+
+/** Reads a file, again if it is written meanwhile. */
+export function readText(folder: Folder, real: string): Found {
+  for (let tries = 0; tries < 5; tries += 1) {
+    const before = fileAt(folder, real);
+    if (!before) return { kind: 'none' };
+    if (before.size > MAX_BYTES) return { kind: 'bad', why: 'it is too long' };
+    const content = contentOf(readFileSync(posix.join(folder.root, real)));
+    const { stat } = fileAt(folder, real) ?? {};
+    if (stat === before.stat) return { ...content, stat, at: Date.now() };
+  }
+  return { kind: 'bad', why: 'it is being written' };
+}

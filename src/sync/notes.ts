@@ -1,0 +1,118 @@
+// What a file is as a note: its name, its body, its title and its tags, or why it can be none.
+import { createHash } from 'node:crypto';
+import { posix } from 'node:path';
+import { parse } from 'yaml';
+import { countCharacters, sliceCharacters } from '../characters.ts';
+import { MAX_BODY_LENGTH, MAX_NAME_LENGTH, MAX_TITLE_LENGTH } from '../contract/generated.js';
+import { faultInName } from '../name.ts';
+
+/** What chooses the notes: `prefix` is empty or ends with a slash; extensions have their dot. */
+export interface Selection {
+  readonly prefix: string;
+  readonly extensions: ReadonlySet<string>;
+}
+
+/** The folder in the folder. */
+export const META = '.notes-sync';
+
+const FORBIDDEN_ON_WINDOWS = /[<>:"|?*]|[. ]$|^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
+
+/** Whether a path is kept in step: nothing hidden, and one of the extensions. */
+export function isSynced(path: string, { extensions }: Selection): boolean {
+  const isHidden = path.split('/').some((segment) => segment.startsWith('.'));
+  return !isHidden && extensions.has(posix.extname(path).toLowerCase());
+}
+
+/** Returns why a path can be no name of a note, or of a file here. */
+export function faultInPath(
+  path: string,
+  { prefix }: Selection,
+  platform: NodeJS.Platform = process.platform,
+): string | undefined {
+  // A name of bytes that are no text is read with this character.
+  if (path.includes('\ufffd')) return 'its name is not UTF-8';
+  const [, detail] = faultInName(`${prefix}${path}`, MAX_NAME_LENGTH) ?? [];
+  if (detail !== undefined) return `its name ${detail}`;
+  const isForbidden = path.split('/').some((segment) => FORBIDDEN_ON_WINDOWS.test(segment));
+  return platform === 'win32' && isForbidden ? 'Windows cannot have its name' : undefined;
+}
+
+/** What the copies of a path begin with; a copy of a copy replaces the suffix. */
+export function copyStart(path: string): string {
+  const { dir, name } = posix.parse(path);
+  return posix.join(dir, `${name.replace(/ \(conflict [^()]*\)$/, '')} (conflict `);
+}
+
+/** Returns the path of a copy: its day, and as many digits of the hash of its text. */
+export function copyPath(path: string, hash: string, digits: number): string {
+  const day = new Date().toISOString().slice(0, 10);
+  return `${copyStart(path)}${day} ${hash.slice(0, digits)})${posix.extname(path)}`;
+}
+
+/** No text with more bytes can be a note. */
+export const MAX_BYTES = 4 * MAX_BODY_LENGTH;
+
+/** A text, one of white space only, which the service refuses, or what can be no note. */
+export type Content =
+  | { readonly kind: 'new'; readonly hash: string; readonly text: string }
+  | { readonly kind: 'blank' | 'bad'; readonly hash: string; readonly why: string };
+
+/** What a text says of its note. */
+export interface Described {
+  readonly title: string;
+  readonly tags: readonly string[];
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** A first line `---`, a later one, and what is between them. */
+const FRONT_MATTER = /^\ufeff?---((?:\r\n|[\r\n])(?:.*?[\r\n])?)---(?![^\r\n])/s;
+
+const HEADING = /(?:^\ufeff?|[\r\n])#[ \t]([^\r\n]*\S[^\r\n]*)/;
+
+/** Returns the hash by which texts are compared. */
+export function hashOf(bytes: Buffer | string): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+}
+
+/** Returns what a file with these bytes is. */
+export function contentOf(bytes: Buffer): Content {
+  const hash = hashOf(bytes);
+  let text: string;
+  try {
+    text = UTF8.decode(bytes);
+  } catch {
+    return { kind: 'bad', hash, why: 'it is not UTF-8' };
+  }
+  if (!/\S/.test(text)) return { kind: 'blank', hash, why: 'it is blank' };
+  if (countCharacters(text) <= MAX_BODY_LENGTH) return { kind: 'new', hash, text };
+  return { kind: 'bad', hash, why: `it has more than ${MAX_BODY_LENGTH} characters` };
+}
+
+/** Returns the title in front matter, of the first heading or of the file, and the tags. */
+export function describe(text: string, path: string): Described {
+  const [front = '', inside = ''] = FRONT_MATTER.exec(text) ?? [];
+  const { title: named, tags = [] } = membersOf(inside);
+  const heading = HEADING.exec(text.slice(front.length))?.[1];
+  const candidates = [named, heading, posix.parse(path).name].filter(isText);
+  const title = candidates.map((each) => each.replace(/\s+/g, ' ').trim()).find(Boolean) ?? '-';
+  const names = Array.isArray(tags) ? tags.filter(isText).map((tag) => tag.trim()) : [];
+  return {
+    title: sliceCharacters(title, 0, MAX_TITLE_LENGTH),
+    tags: [...new Set(names.filter(Boolean))],
+  };
+}
+
+function membersOf(front: string): Readonly<Record<string, unknown>> {
+  if (!/^(?:title|tags):/m.test(front)) return {};
+  try {
+    // All values are texts, such as 2026 and no.
+    return Object(parse(front, { schema: 'failsafe', logLevel: 'error' }));
+  } catch {
+    return {};
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}

@@ -1,0 +1,196 @@
+// How files are replaced and removed: what is taken away is checked where nobody else writes it,
+// what is put somewhere replaces nothing, and what is not needed any more is kept for 30 days.
+//
+//   a new text --> tmp/ --link--> its path          a file --rename--> aside/ --> trash/
+import { randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { posix } from 'node:path';
+import { EFFECTS } from './effects.ts';
+import { type Folder, isInside } from './folder.ts';
+import { copyPath, copyStart, hashOf, META } from './notes.ts';
+
+const KEPT_MS = 30 * 86_400_000;
+
+/** Returns a path below `.notes-sync`. */
+export function metaPath({ root }: Folder, ...names: readonly string[]): string {
+  return posix.join(root, META, ...names);
+}
+
+/** Makes the places, and removes what is unfinished, or was kept long enough. */
+export function preparePlaces(folder: Folder): void {
+  for (const place of ['tmp', 'aside', 'trash'])
+    mkdirSync(metaPath(folder, place), { recursive: true });
+  writeFileSync(metaPath(folder, '.gitignore'), '*\n');
+  const isOver = (name: string) => Number.parseInt(name, 10) < Date.now() - KEPT_MS;
+  const trash = readdirSync(metaPath(folder, 'trash')).filter(isOver);
+  for (const name of trash) unlinkSync(metaPath(folder, 'trash', name));
+  for (const name of readdirSync(metaPath(folder, 'tmp')))
+    unlinkSync(metaPath(folder, 'tmp', name));
+}
+
+/** Brings back what was left aside, unless a file took its place and `isSpare` knows its text. */
+export function recoverAside(
+  folder: Folder,
+  isSpare: (real: string, hash: string) => boolean,
+): void {
+  for (const name of readdirSync(metaPath(folder, 'aside'))) {
+    const start = metaPath(folder, 'aside', name);
+    for (const entry of readdirSync(start, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const place = posix.join(entry.parentPath, entry.name);
+      const real = posix.relative(start, place);
+      const isTaken = existsSync(posix.join(folder.root, real));
+      if (isTaken && isSpare(real, hashAt(place))) trash(folder, place);
+      else bringBack(folder, place, real);
+    }
+    rmSync(start, { recursive: true });
+  }
+}
+
+/** Puts a text where nothing is, or in place of a file with the hash `expected`. */
+export function putText(folder: Folder, real: string, text: string, expected?: string): boolean {
+  const fresh = metaPath(folder, 'tmp', randomUUID());
+  writeSynced(fresh, text);
+  const old = expected === undefined ? undefined : takeAside(folder, real, expected);
+  if (old !== undefined) chmodSync(fresh, statSync(old).mode & 0o777);
+  const isPut = (old === undefined) === (expected === undefined) && place(folder, fresh, real);
+  if (!isPut) unlinkSync(fresh);
+  if (old !== undefined) trash(folder, old);
+  return isPut;
+}
+
+/** Removes a file with the hash `expected`, and the folders that are empty then. */
+export function removeFile(folder: Folder, real: string, expected: string): boolean {
+  const old = takeAside(folder, real, expected);
+  if (old === undefined) return false;
+  trash(folder, old);
+  prune(folder, real);
+  return true;
+}
+
+/** Moves a file where nothing is. */
+export function moveFile(folder: Folder, from: string, to: string): boolean {
+  if (!place(folder, posix.join(folder.root, from), to)) return false;
+  prune(folder, from);
+  return true;
+}
+
+/** Copies a file, unless there is a copy; returns its path, or undefined if the file changed. */
+export function copyFile(folder: Folder, real: string, hash: string): string | undefined {
+  const [copy, isThere] = findCopy(folder, real, hash);
+  if (isThere) return copy;
+  const fresh = metaPath(folder, 'tmp', randomUUID());
+  copyFileSync(posix.join(folder.root, real), fresh);
+  if (hashAt(fresh) === hash && place(folder, fresh, copy)) return copy;
+  rmSync(fresh, { force: true });
+  return undefined;
+}
+
+/** Writes a new file, and waits until it is on the disk. */
+export function writeSynced(path: string, text: string): void {
+  const file = openSync(path, 'w');
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Takes a file away; returns its place, or undefined if it is missing or another text. */
+function takeAside(folder: Folder, real: string, expected: string): string | undefined {
+  const aside = metaPath(folder, 'aside', randomUUID(), real);
+  mkdirSync(posix.dirname(aside), { recursive: true });
+  EFFECTS.before('aside', real);
+  try {
+    renameSync(posix.join(folder.root, real), aside);
+  } catch (error) {
+    if (Object(error).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  if (hashAt(aside) === expected) return aside;
+  bringBack(folder, aside, real);
+  return undefined;
+}
+
+/** Moves a file where nothing is; returns false if something is there. */
+function place(folder: Folder, from: string, real: string): boolean {
+  const target = posix.join(folder.root, real);
+  if (!isInside(folder, real)) throw new Error('its folder is a link');
+  mkdirSync(posix.dirname(target), { recursive: true });
+  EFFECTS.before('place', real);
+  if (!linkOrCopy(from, target)) return false;
+  EFFECTS.before('remove', from);
+  unlinkSync(from);
+  return true;
+}
+
+/** Gives a file a second path, or returns false if this is taken. Some systems have no links. */
+export function linkOrCopy(from: string, target: string): boolean {
+  try {
+    linkSync(from, target);
+  } catch (error) {
+    if (Object(error).code === 'EEXIST') return false;
+    try {
+      copyFileSync(from, target, constants.COPYFILE_EXCL);
+    } catch (second) {
+      if (Object(second).code === 'EEXIST') return false;
+      throw second;
+    }
+  }
+  return true;
+}
+
+function trash(folder: Folder, from: string): void {
+  const name = `${Date.now()}-${randomUUID()}-${posix.basename(from).slice(-60)}`;
+  EFFECTS.before('trash', from);
+  renameSync(from, metaPath(folder, 'trash', name));
+}
+
+/** Puts a file where it was, or beside what is there by now. */
+function bringBack(folder: Folder, from: string, real: string): void {
+  if (place(folder, from, real)) return;
+  const [copy, isThere] = findCopy(folder, real, hashAt(from));
+  if (isThere || !place(folder, from, copy)) trash(folder, from);
+}
+
+function prune({ root }: Folder, real: string): void {
+  try {
+    for (let each = posix.dirname(real); each !== '.'; each = posix.dirname(each))
+      rmdirSync(posix.join(root, each));
+  } catch {}
+}
+
+/** Returns the path of the copy with this text and true, or a free path. */
+function findCopy({ root }: Folder, real: string, hash: string): [path: string, isThere: boolean] {
+  const [start, folder] = [copyStart(real), posix.dirname(real)];
+  const names = readdirSync(posix.join(root, folder)).map((name) => posix.join(folder, name));
+  const copies = names.filter((path) => path.startsWith(start) && path !== real);
+  const found = copies.find((path) => hashAt(posix.join(root, path)) === hash);
+  if (found !== undefined) return [found, true];
+  let digits = 6;
+  while (names.includes(copyPath(real, hash, digits))) digits += 1;
+  return [copyPath(real, hash, digits), false];
+}
+
+function hashAt(path: string): string {
+  return hashOf(readFileSync(path));
+}

@@ -1,0 +1,131 @@
+// What a run will do: compares both sides of each path with what they were, and finds what was
+// moved.
+import { existsSync } from 'node:fs';
+import { type Action, decide } from './decisions.ts';
+import { SYNC_TIMES } from './effects.ts';
+import { type File, type Folder, type Found, findFile, readText, type Scan } from './folder.ts';
+import { faultInPath, isSynced, META } from './notes.ts';
+import { metaPath } from './places.ts';
+import type { Note, Service } from './service.ts';
+import type { Base, State } from './state.ts';
+
+/** Both sides, and what is known of them. */
+export interface World extends Folder, Service {
+  readonly state: State;
+}
+
+/** Both sides of a path, and what is to be done. A file that is as it was may be unread. */
+export interface Look {
+  readonly action: Action;
+  readonly here: Found | { readonly kind: 'same'; readonly hash: string };
+  readonly note: Note | undefined;
+  readonly base: Base | undefined;
+}
+
+/** What is to be done at a path, or with what was at the path `from` and is moved. */
+export interface Item {
+  readonly path: string;
+  /** The path of the file. */
+  readonly real: string;
+  readonly action: Action | 'move here' | 'move there';
+  readonly file?: File | undefined;
+  readonly note?: Note | undefined;
+  /** Of the file. */
+  readonly hash?: string | undefined;
+  /** Why no file can have the path. */
+  readonly fault?: string | undefined;
+  readonly from?: Item;
+}
+
+/** Looks at both sides of a path; `file` is what is there, or why this can be no note. */
+export function lookAt(
+  world: World,
+  path: string,
+  file: File | string | undefined,
+  note: Note | undefined,
+): Look {
+  const { state } = world;
+  const { sent } = state.bases.get(path) ?? {};
+  // A text whose answer was lost is what both sides had.
+  if (sent !== undefined && note?.hash === sent.hash)
+    state.remember(path, { id: note.id, etag: note.etag, ...sent });
+  const here = lookHere(world, path, file);
+  const base = state.bases.get(path);
+  const isSame = note?.etag === base?.etag || (note?.hash ?? '') === base?.hash;
+  const action = decide({
+    isKnown: base?.hash !== undefined,
+    here: here.kind,
+    there: note ? (isSame ? 'same' : 'new') : 'none',
+    areEqual: note?.hash && 'hash' in here ? note.hash === here.hash : undefined,
+  });
+  // Other members of the note have changed.
+  if (action === 'none' && note && note.etag !== base?.etag)
+    state.remember(path, { ...base, id: note.id, etag: note.etag });
+  return { action, here, note, base };
+}
+
+function lookHere(world: World, path: string, file: File | string | undefined): Look['here'] {
+  if (file === undefined) return { kind: 'none' };
+  if (typeof file === 'string') return { kind: 'bad', why: file };
+  const base = world.state.bases.get(path);
+  const { hash, stat, at = 0 } = base ?? {};
+  const wasAtRest = file.mtimeMs < at - SYNC_TIMES.racy;
+  if (hash !== undefined && stat === file.stat && wasAtRest) return { kind: 'same', hash };
+  const found = readText(world, file.real);
+  if (found.kind !== 'new' || found.hash !== hash) return found;
+  if (found.stat !== stat || found.at > at + SYNC_TIMES.racy)
+    world.state.remember(path, { ...base, stat: found.stat, at: found.at });
+  return { kind: 'same', hash };
+}
+
+/** Returns what is to be done; what was moved is one item, and comes first. */
+export function planFor(
+  world: World,
+  files: Scan['files'],
+  notes: ReadonlyMap<string, Note>,
+): Item[] {
+  const { state } = world;
+  const items: Item[] = [];
+  const isCaseless = existsSync(metaPath(world, '..', META.toUpperCase()));
+  const twins = new Map<string, string>();
+  for (const path of new Set([...files.keys(), ...state.bases.keys(), ...notes.keys()])) {
+    if (!isSynced(path, world)) {
+      state.forget(path);
+      continue;
+    }
+    const file = files.get(path);
+    const note = notes.get(path);
+    const key = isCaseless ? path.toLowerCase() : path;
+    const twin = twins.get(key) ?? path;
+    twins.set(key, twin);
+    const why = twin === path ? faultInPath(path, world) : `only case tells it from ${twin}`;
+    const found = !file && state.bases.has(path) ? findFile(world, path) : file;
+    const { action, here } = lookAt(world, path, found, note);
+    const hash = 'hash' in here ? here.hash : undefined;
+    const fault = file ? undefined : why;
+    const item = { path, real: file?.real ?? path, action, file, note, hash, fault };
+    if (action !== 'none') items.push(item);
+  }
+  return withMoves(world, items);
+}
+
+/** Joins a missing file and a new one with its text, and a missing note and one with its id. */
+function withMoves({ state }: World, items: readonly Item[]): Item[] {
+  const isUnknown = ({ path }: Item) => state.bases.get(path)?.hash === undefined;
+  const targets = items.filter(
+    (item) => isUnknown(item) && !item.file !== !item.note && !item.fault,
+  );
+  const byText = new Map(targets.map((item) => [item.note ? undefined : item.hash, item]));
+  const byId = new Map(targets.map((item) => [item.note?.id, item]));
+  const moves: Item[] = [];
+  const isMoved = new Set<Item>();
+  for (const from of items) {
+    const { id, hash } = state.bases.get(from.path) ?? {};
+    if (hash === undefined || id === undefined || !from.file === !from.note) continue;
+    const target = from.note ? byText.get(hash) : byId.get(id);
+    if (!target || isMoved.has(target)) continue;
+    for (const each of [from, target]) isMoved.add(each);
+    moves.push({ ...target, action: from.note ? 'move there' : 'move here', from });
+  }
+  return [...moves, ...items.filter((item) => !isMoved.has(item))];
+}

@@ -1,0 +1,84 @@
+// Reads what the command line asks for, and starts runs.
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { posix } from 'node:path';
+import { createCall, listen } from './client.ts';
+import { readText } from './folder.ts';
+import { follow } from './follow.ts';
+import { lock } from './lock.ts';
+import { metaPath, preparePlaces, recoverAside } from './places.ts';
+import { createReport, type Output } from './report.ts';
+import { runOnce } from './run.ts';
+import { State } from './state.ts';
+
+/** What the command line says, and the key in the environment. */
+export interface Input {
+  readonly operands: readonly string[];
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly key: string | undefined;
+}
+
+/** Where the command writes to. */
+export interface Streams extends Output {
+  /** From the call on, a signal aborts the result instead of ending the process. */
+  readonly stopOnSignal: () => AbortSignal;
+}
+
+/** Carries the command out; resolves with its status. Rejects if nothing was done. */
+export async function startSync(input: Input, streams: Streams): Promise<number> {
+  const { url, key, isDry, isFollowing, prefix, extensions, ...allowed } = optionsIn(input);
+  const stop = streams.stopOnSignal();
+  const client = { url, key, isPatient: isFollowing, stop };
+  const folder = { root: realpathSync(input.operands[0] ?? ''), prefix, extensions };
+  if (!isDry) preparePlaces(folder);
+  using _lock = isDry ? undefined : lock(metaPath(folder, 'lock'));
+  const identity = `${hostname()} ${statSync(folder.root, { bigint: true }).ino} ${prefix}`;
+  const state = new State(metaPath(folder, 'state'), identity, !isDry);
+  const report = createReport(streams);
+  const call = createCall(client);
+  const isSpare = (real: string, hash: string) => {
+    const { hash: known } = { hash: '', ...readText(folder, real) };
+    return hash === known || hash === state.bases.get(real.normalize())?.hash;
+  };
+  const run = () => {
+    if (state.isReplaced) {
+      preparePlaces(folder);
+      state.load();
+    }
+    if (!isDry) recoverAside(folder, isSpare);
+    const parts = { isDry, call, state, report, stop, again: new Set<number>() };
+    return runOnce({ ...folder, ...allowed, ...parts });
+  };
+  if (!isFollowing) {
+    await run();
+    return report.hasLeft() ? 1 : 0;
+  }
+  const at = (each: string) => posix.join(folder.root, each);
+  const listenTo = (onChange: () => void) => listen(client, onChange);
+  await follow({ at, run, listen: listenTo, warn: streams.warn, stop });
+  return 0;
+}
+
+function optionsIn({ operands: [, address = ''], flags, key }: Input) {
+  const isSet = (name: string) => flags[name] === true;
+  const textOf = (name: string) => String(flags[name] ?? '');
+  const file = textOf('key-file');
+  const maxDelete = textOf('max-delete');
+  if (!/^https?:\/\/[^?#@]+$/.test(address) || !URL.canParse(address))
+    throw new Error('URL must be that of a service, such as http://127.0.0.1:3000');
+  if (isSet('push') && isSet('pull')) throw new Error('--push and --pull exclude each other');
+  if (!/^\d*$/.test(maxDelete)) throw new Error('--max-delete takes a whole number');
+  const extensions = (textOf('ext') || 'md,markdown,txt').toLowerCase().split(',');
+  const folder = textOf('folder').normalize().replace(/\/+$/, '');
+  return {
+    url: address.replace(/\/+$/, ''),
+    key: file === '' ? key : readFileSync(file, 'utf8').trim(),
+    prefix: folder === '' ? '' : `${folder}/`,
+    extensions: new Set(extensions.map((each) => each.trim().replace(/^\.?/, '.'))),
+    writesHere: !isSet('push'),
+    writesThere: !isSet('pull'),
+    isDry: isSet('dry-run'),
+    isFollowing: isSet('follow'),
+    maxDeletions: maxDelete === '' ? undefined : Number(maxDelete),
+  };
+}
