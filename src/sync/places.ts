@@ -46,20 +46,25 @@ export function preparePlaces(folder: Folder): void {
     unlinkSync(metaPath(folder, 'tmp', name));
 }
 
-/** Brings back what was left aside, unless a file took its place and `isSpare` knows its text. */
-export function recoverAside(
+/**
+ * Clears what earlier runs took away. It comes back if a program went on to write it, or if nothing
+ * took its place and the path is known with this hash.
+ */
+export function clearAside(
   folder: Folder,
-  isSpare: (real: string, hash: string) => boolean,
+  isKnown: (real: string, hash: string) => boolean,
 ): void {
   for (const name of readdirSync(metaPath(folder, 'aside'))) {
     const start = metaPath(folder, 'aside', name);
+    const [expected = ''] = name.split('-');
     for (const entry of readdirSync(start, { recursive: true, withFileTypes: true })) {
       if (!entry.isFile()) continue;
       const place = posix.join(entry.parentPath, entry.name);
       const real = posix.relative(start, place);
       const isTaken = existsSync(posix.join(folder.root, real));
-      if (isTaken && isSpare(real, hashAt(place))) trash(folder, place);
-      else bringBack(folder, place, real);
+      const isMissed = !isTaken && isKnown(real, expected);
+      if (isMissed || hashAt(place) !== expected) bringBack(folder, place, real);
+      else trash(folder, place);
     }
     rmSync(start, { recursive: true });
   }
@@ -73,15 +78,12 @@ export function putText(folder: Folder, real: string, text: string, expected?: s
   if (old !== undefined) chmodSync(fresh, statSync(old).mode & 0o777);
   const isPut = (old === undefined) === (expected === undefined) && place(folder, fresh, real);
   if (!isPut) unlinkSync(fresh);
-  if (old !== undefined) trash(folder, old);
   return isPut;
 }
 
 /** Removes a file with the hash `expected`, and the folders that are empty then. */
 export function removeFile(folder: Folder, real: string, expected: string): boolean {
-  const old = takeAside(folder, real, expected);
-  if (old === undefined) return false;
-  trash(folder, old);
+  if (takeAside(folder, real, expected) === undefined) return false;
   prune(folder, real);
   return true;
 }
@@ -115,9 +117,12 @@ export function writeSynced(path: string, text: string): void {
   }
 }
 
-/** Takes a file away; returns its place, or undefined if it is missing or another text. */
+/**
+ * Takes a file away until the next run, because a program may have it open and still write it.
+ * Returns its place, or undefined if it is missing or another text.
+ */
 function takeAside(folder: Folder, real: string, expected: string): string | undefined {
-  const aside = metaPath(folder, 'aside', randomUUID(), real);
+  const aside = metaPath(folder, 'aside', `${expected}-${randomUUID()}`, real);
   mkdirSync(posix.dirname(aside), { recursive: true });
   EFFECTS.before('aside', real);
   try {

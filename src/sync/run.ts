@@ -5,7 +5,7 @@ import { ACTIONS, createAll } from './actions.ts';
 import { Unavailable } from './client.ts';
 import { SYNC_TIMES } from './effects.ts';
 import { findFile, scan } from './folder.ts';
-import { copyFile, recoverAside } from './places.ts';
+import { copyFile } from './places.ts';
 import { type Item, type Look, lookAt, planFor, type World } from './plan.ts';
 import type { Report } from './report.ts';
 import { type Note, readAll, readChanges, readCursor, readNote } from './service.ts';
@@ -68,7 +68,6 @@ export async function runOnce(run: Run): Promise<readonly string[]> {
   if (deletions.length > 0) await delay(Math.max(0, leftMs), undefined, { signal: stop });
   await act(run, deletions);
   await keepCursor(run, cursor, items.length > 0);
-  recoverAside(run, () => true);
   report.end(state.bases.size);
   return folders;
 }

@@ -3,10 +3,9 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { posix } from 'node:path';
 import { createCall, listen } from './client.ts';
-import { readText } from './folder.ts';
 import { follow } from './follow.ts';
 import { lock } from './lock.ts';
-import { metaPath, preparePlaces, recoverAside } from './places.ts';
+import { metaPath, preparePlaces, clearAside } from './places.ts';
 import { createReport, type Output } from './report.ts';
 import { runOnce } from './run.ts';
 import { State } from './state.ts';
@@ -36,16 +35,14 @@ export async function startSync(input: Input, streams: Streams): Promise<number>
   const state = new State(metaPath(folder, 'state'), identity, !isDry);
   const report = createReport(streams);
   const call = createCall(client);
-  const isSpare = (real: string, hash: string) => {
-    const { hash: known } = { hash: '', ...readText(folder, real) };
-    return hash === known || hash === state.bases.get(real.normalize())?.hash;
-  };
+  const isKnown = (real: string, hash: string) =>
+    state.bases.get(real.normalize())?.hash === hash;
   const run = () => {
     if (state.isReplaced) {
       preparePlaces(folder);
       state.load();
     }
-    if (!isDry) recoverAside(folder, isSpare);
+    if (!isDry) clearAside(folder, isKnown);
     const parts = { isDry, call, state, report, stop, again: new Set<number>() };
     return runOnce({ ...folder, ...allowed, ...parts });
   };
