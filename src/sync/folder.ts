@@ -60,18 +60,26 @@ export function scan(folder: Folder): Scan {
 
 /** Returns the regular file at a path. */
 export function fileAt({ root }: Folder, real: string): File | undefined {
-  const options = { bigint: true, throwIfNoEntry: false } as const;
-  const found = lstatSync(posix.join(root, real), options);
+  const found = lookAtPath(posix.join(root, real));
   if (!found?.isFile()) return undefined;
   const { size, mtimeNs, ctimeNs, ino, mtimeMs } = found;
   const stat = `${size} ${mtimeNs} ${ctimeNs} ${ino}`;
   return { real, stat, mtimeMs: Number(mtimeMs), size: Number(size) };
 }
 
+function lookAtPath(path: string) {
+  try {
+    return lstatSync(path, { bigint: true });
+  } catch (error) {
+    if (/^ENO(?:ENT|TDIR)$/.test(Object(error).code)) return undefined;
+    throw error;
+  }
+}
+
 /** Returns the file with exactly this path, why there is something else, or undefined. */
 export function findFile(folder: Folder, real: string): File | string | undefined {
   const place = posix.join(folder.root, real);
-  if (!lstatSync(place, { throwIfNoEntry: false })) return undefined;
+  if (!lookAtPath(place)) return undefined;
   // Some systems find a file by another spelling.
   if (!readdirSync(posix.dirname(place)).includes(posix.basename(real))) return undefined;
   const file = isInside(folder, real) ? fileAt(folder, real) : undefined;
@@ -82,7 +90,7 @@ export function findFile(folder: Folder, real: string): File | string | undefine
 export function isInside({ root }: Folder, real: string): boolean {
   let place = posix.dirname(posix.join(root, real));
   while (!existsSync(place)) place = posix.dirname(place);
-  return realpathSync(place) === place;
+  return realpathSync.native(place) === place;
 }
 
 /** Reads a file, again if it is written meanwhile. */
@@ -91,9 +99,14 @@ export function readText(folder: Folder, real: string): Found {
     const before = fileAt(folder, real);
     if (!before) return { kind: 'none' };
     if (before.size > MAX_BYTES) return { kind: 'bad', why: 'it is too long' };
-    const content = contentOf(readFileSync(posix.join(folder.root, real)));
-    const { stat } = fileAt(folder, real) ?? {};
-    if (stat === before.stat) return { ...content, stat, at: Date.now() };
+    try {
+      const content = contentOf(readFileSync(posix.join(folder.root, real)));
+      const { stat } = fileAt(folder, real) ?? {};
+      if (stat === before.stat) return { ...content, stat, at: Date.now() };
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code !== 'ENOENT') return { kind: 'bad', why: message };
+    }
   }
   return { kind: 'bad', why: 'it is being written' };
 }

@@ -19,6 +19,7 @@ export interface Followed {
 export async function follow({ at, run, listen, warn, stop }: Followed): Promise<void> {
   const watches = new Map<string, FSWatcher>();
   let lookMs = SYNC_TIMES.look;
+  let told = '';
   let waiting = new AbortController();
   const ring = () => waiting.abort();
   stop.addEventListener('abort', ring);
@@ -63,7 +64,9 @@ export async function follow({ at, run, listen, warn, stop }: Followed): Promise
     try {
       watchAll(await run());
     } catch (error) {
-      if (!stop.aborted) warn((error as Error).message);
+      const { message } = error as Error;
+      if (!stop.aborted && message !== told) warn(`notes-server: ${message}`);
+      told = message;
     }
     await delay(lookMs, undefined, { signal: waiting.signal }).catch(() => {});
     await delay(SYNC_TIMES.collect, undefined, { signal: stop }).catch(() => {});

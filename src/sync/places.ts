@@ -50,10 +50,7 @@ export function preparePlaces(folder: Folder): void {
  * Clears what earlier runs took away. It comes back if a program went on to write it, or if nothing
  * took its place and the path is known with this hash.
  */
-export function clearAside(
-  folder: Folder,
-  isKnown: (real: string, hash: string) => boolean,
-): void {
+export function clearAside(folder: Folder, isKnown: (real: string, hash: string) => boolean): void {
   for (const name of readdirSync(metaPath(folder, 'aside'))) {
     const start = metaPath(folder, 'aside', name);
     const [expected = ''] = name.split('-');
@@ -90,9 +87,12 @@ export function removeFile(folder: Folder, real: string, expected: string): bool
 
 /** Moves a file where nothing is. */
 export function moveFile(folder: Folder, from: string, to: string): boolean {
-  if (!place(folder, posix.join(folder.root, from), to)) return false;
-  prune(folder, from);
-  return true;
+  const aside = takeAside(folder, from);
+  if (aside === undefined) return false;
+  const isMoved = place(folder, aside, to);
+  if (isMoved) prune(folder, from);
+  else bringBack(folder, aside, from);
+  return isMoved;
 }
 
 /** Copies a file, unless there is a copy; returns its path, or undefined if the file changed. */
@@ -119,10 +119,10 @@ export function writeSynced(path: string, text: string): void {
 
 /**
  * Takes a file away until the next run, because a program may have it open and still write it.
- * Returns its place, or undefined if it is missing or another text.
+ * Returns its place, or undefined if it is missing or not the expected text.
  */
-function takeAside(folder: Folder, real: string, expected: string): string | undefined {
-  const aside = metaPath(folder, 'aside', `${expected}-${randomUUID()}`, real);
+function takeAside(folder: Folder, real: string, expected?: string): string | undefined {
+  const aside = metaPath(folder, 'aside', `${expected ?? ''}-${randomUUID()}`, real);
   mkdirSync(posix.dirname(aside), { recursive: true });
   EFFECTS.before('aside', real);
   try {
@@ -131,7 +131,7 @@ function takeAside(folder: Folder, real: string, expected: string): string | und
     if (Object(error).code === 'ENOENT') return undefined;
     throw error;
   }
-  if (hashAt(aside) === expected) return aside;
+  if (expected === undefined || hashAt(aside) === expected) return aside;
   bringBack(folder, aside, real);
   return undefined;
 }

@@ -98,11 +98,11 @@ export function planFor(
     const key = isCaseless ? path.toLowerCase() : path;
     const twin = twins.get(key) ?? path;
     twins.set(key, twin);
-    const why = twin === path ? faultInPath(path, world) : `only case tells it from ${twin}`;
+    const why = twin === path ? undefined : `only case tells it from ${twin}`;
+    const fault = file ? undefined : (why ?? faultInPath(path, world));
     const found = !file && state.bases.has(path) ? findFile(world, path) : file;
     const { action, here } = lookAt(world, path, found, note);
     const hash = 'hash' in here ? here.hash : undefined;
-    const fault = file ? undefined : why;
     const item = { path, real: file?.real ?? path, action, file, note, hash, fault };
     if (action !== 'none') items.push(item);
   }

@@ -5,7 +5,7 @@ import { ACTIONS, createAll } from './actions.ts';
 import { Unavailable } from './client.ts';
 import { SYNC_TIMES } from './effects.ts';
 import { findFile, scan } from './folder.ts';
-import { copyFile } from './places.ts';
+import { clearAside, copyFile } from './places.ts';
 import { type Item, type Look, lookAt, planFor, type World } from './plan.ts';
 import type { Report } from './report.ts';
 import { type Note, readAll, readChanges, readCursor, readNote } from './service.ts';
@@ -42,7 +42,9 @@ const isDeletion = ({ action }: Pick<Item, 'action'>) => action.startsWith('dele
 export async function runOnce(run: Run): Promise<readonly string[]> {
   const { report, state, stop } = run;
   const startMs = performance.now();
+  const isKnown = (real: string, hash: string) => state.bases.get(real.normalize())?.hash === hash;
   report.begin();
+  if (!run.isDry) clearAside(run, isKnown);
   const { notes, cursor } = await readNotes(run);
   const { files, folders, faults } = scan(run);
   for (const [real, why] of faults) report.left(real, why);
@@ -66,6 +68,7 @@ export async function runOnce(run: Run): Promise<readonly string[]> {
   const deletions = others.filter(isDeletion);
   const leftMs = startMs + SYNC_TIMES.missing - performance.now();
   if (deletions.length > 0) await delay(Math.max(0, leftMs), undefined, { signal: stop });
+  if (state.isReplaced) throw new Error('the folder is another one by now');
   await act(run, deletions);
   await keepCursor(run, cursor, items.length > 0);
   report.end(state.bases.size);

@@ -1,11 +1,11 @@
 // Reads what the command line asks for, and starts runs.
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { posix } from 'node:path';
 import { createCall, listen } from './client.ts';
 import { follow } from './follow.ts';
 import { lock } from './lock.ts';
-import { metaPath, preparePlaces, clearAside } from './places.ts';
+import { metaPath, preparePlaces } from './places.ts';
 import { createReport, type Output } from './report.ts';
 import { runOnce } from './run.ts';
 import { State } from './state.ts';
@@ -29,26 +29,23 @@ export async function startSync(input: Input, streams: Streams): Promise<number>
   const stop = streams.stopOnSignal();
   const client = { url, key, isPatient: isFollowing, stop };
   const folder = { root: realpathSync(input.operands[0] ?? ''), prefix, extensions };
-  if (!isDry) preparePlaces(folder);
+  if (!isDry) mkdirSync(metaPath(folder), { recursive: true });
   using _lock = isDry ? undefined : lock(metaPath(folder, 'lock'));
   const identity = `${hostname()} ${statSync(folder.root, { bigint: true }).ino} ${prefix}`;
   const state = new State(metaPath(folder, 'state'), identity, !isDry);
   const report = createReport(streams);
   const call = createCall(client);
-  const isKnown = (real: string, hash: string) =>
-    state.bases.get(real.normalize())?.hash === hash;
   const run = () => {
-    if (state.isReplaced) {
-      preparePlaces(folder);
-      state.load();
-    }
-    if (!isDry) clearAside(folder, isKnown);
+    if (!isDry) preparePlaces(folder);
+    if (state.isReplaced) state.load();
     const parts = { isDry, call, state, report, stop, again: new Set<number>() };
     return runOnce({ ...folder, ...allowed, ...parts });
   };
   if (!isFollowing) {
-    await run();
-    return report.hasLeft() ? 1 : 0;
+    await run().catch((error) => {
+      if (!stop.aborted) throw error;
+    });
+    return stop.aborted || report.hasLeft() ? 1 : 0;
   }
   const at = (each: string) => posix.join(folder.root, each);
   const listenTo = (onChange: () => void) => listen(client, onChange);
