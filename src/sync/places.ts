@@ -25,7 +25,7 @@ import {
 import { posix } from 'node:path';
 import { EFFECTS } from './effects.ts';
 import { type Folder, isInside } from './folder.ts';
-import { copyPath, copyStart, hashOf, META } from './notes.ts';
+import { contentOf, copyPath, copyStart, hashOf, META } from './notes.ts';
 
 const KEPT_MS = 30 * 86_400_000;
 
@@ -173,8 +173,9 @@ function trash(folder: Folder, from: string): void {
 /** Puts a file where it was, or beside what is there by now. */
 function bringBack(folder: Folder, from: string, real: string): void {
   if (place(folder, from, real)) return;
-  const [copy, isThere] = findCopy(folder, real, hashAt(from));
-  if (isThere || !place(folder, from, copy)) trash(folder, from);
+  const { kind, hash } = contentOf(readFileSync(from));
+  const [copy, isThere] = findCopy(folder, real, hash);
+  if (kind === 'blank' || isThere || !place(folder, from, copy)) trash(folder, from);
 }
 
 function prune({ root }: Folder, real: string): void {
