@@ -14,9 +14,11 @@ export function replaceInFs(
 ): void {
   const originals = Object.keys(replaced).map((name) => [name, fs[name]] as const);
   // Some have properties, such as `native`.
-  for (const [name, original] of originals)
-    if (original)
-      Object.assign(fs, { [name]: Object.assign(replaced[name]?.(original), original) });
+  for (const [name, original] of originals) {
+    const replacement = original && replaced[name]?.(original);
+    // Some have properties, such as `native`.
+    if (replacement) Object.assign(fs, { [name]: Object.assign(replacement, original) });
+  }
   syncBuiltinESMExports();
   test.after(() => {
     Object.assign(fs, Object.fromEntries(originals));
@@ -67,4 +69,5 @@ export function ignoreSpelling(test: Ends, root: string, spell = (name: string) 
       original(...(args.map((arg, index) => (index < count ? resolve(arg) : arg)) as never[]));
   const entries = Object.entries(PATHS).map(([name, count]) => [name, wrap(count)] as const);
   replaceInFs(test, Object.fromEntries(entries));
+  Object.assign(fs.realpathSync ?? {}, { native: fs.realpathSync });
 }
