@@ -99,12 +99,14 @@ function writeOutput(text: string): Promise<void> {
 
 function stopOnSignal(): AbortSignal {
   const stopping = new AbortController();
-  const stop = () => {
-    // A second signal ends the process at once.
-    handle(endAtOnce, 'SIGTERM', 'SIGINT', 'SIGHUP');
-    stopping.abort(new Error('stopped'));
-  };
-  handle(stop, 'SIGTERM', 'SIGINT', 'SIGHUP');
+  handle(
+    () => {
+      // A second signal ends the process at once.
+      handle(endAtOnce, 'SIGTERM', 'SIGINT', 'SIGHUP');
+      stopping.abort(new Error('stopped'));
+    },
+    ...(['SIGTERM', 'SIGINT', 'SIGHUP'] as const),
+  );
   return stopping.signal;
 }
 

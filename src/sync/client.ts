@@ -42,9 +42,10 @@ export function createCall(options: ClientOptions): Call {
   return async function call(method, target, parts = {}) {
     for (let tries = 1; ; ) {
       if (method !== 'GET') EFFECTS.before('request', `${method} ${target}`);
-      const signal = AbortSignal.any([stop, AbortSignal.timeout(MAX_ANSWER_MS)]);
+      const limit = AbortSignal.timeout(MAX_ANSWER_MS);
+      // A write that has begun is not broken off.
+      const signal = method === 'GET' ? AbortSignal.any([stop, limit]) : limit;
       const found = await exchange(options, method, target, parts, signal);
-      stop.throwIfAborted();
       let waitMs = Math.min(SYNC_TIMES.retry * 2 ** tries, MAX_WAIT_MS);
       if (typeof found === 'string') {
         if (tries >= MAX_TRIES && !isPatient)
@@ -52,7 +53,7 @@ export function createCall(options: ClientOptions): Call {
         tries += 1;
       } else if (found.status !== 429 && found.status !== 503) {
         return checked(found, parts.expected ?? [], url);
-      } else waitMs = 1_000 * (Number(found.headers.get('retry-after')) || 1);
+      } else waitMs = SYNC_TIMES.second * (Number(found.headers.get('retry-after')) || 1);
       await delay(waitMs, undefined, { signal: stop });
     }
   };
@@ -66,7 +67,7 @@ export async function listen(options: ClientOptions, onChange: () => void): Prom
     const signal = AbortSignal.any([options.stop, silence.signal]);
     const headers = { ...headersOf(options), accept: 'text/event-stream' };
     const { ok, body } = await fetch(`${options.url}/changes`, { headers, signal });
-    onChange();
+    if (ok) onChange();
     for await (const part of (ok && body) || []) {
       timer.refresh();
       if (Buffer.from(part).includes('data:')) onChange();

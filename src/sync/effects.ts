@@ -10,6 +10,8 @@ export const EFFECTS = { before(_effect: Effect, _what: string): void {} };
 export const SYNC_TIMES = {
   /** Editors take a file away while they save it: one is deleted only if it stays away. */
   missing: 1_000,
+  /** How long a second of `retry-after` is. */
+  second: 1_000,
   /** Before the first repetition of a request without an answer; each further wait is longer. */
   retry: 200,
   /** A file that was written so shortly before it was read may have been written again. */

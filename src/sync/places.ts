@@ -95,15 +95,10 @@ export function moveFile(folder: Folder, from: string, to: string): boolean {
   return isMoved;
 }
 
-/** Copies a file, unless there is a copy; returns its path, or undefined if the file changed. */
-export function copyFile(folder: Folder, real: string, hash: string): string | undefined {
-  const [copy, isThere] = findCopy(folder, real, hash);
-  if (isThere) return copy;
-  const fresh = metaPath(folder, 'tmp', randomUUID());
-  copyFileSync(posix.join(folder.root, real), fresh);
-  if (hashAt(fresh) === hash && place(folder, fresh, copy)) return copy;
-  rmSync(fresh, { force: true });
-  return undefined;
+/** Puts a text beside a path, unless it is there; returns its path, or undefined if it is taken. */
+export function putCopy(folder: Folder, real: string, text: string): string | undefined {
+  const [copy, isThere] = findCopy(folder, real, hashOf(text));
+  return isThere || putText(folder, copy, text) ? copy : undefined;
 }
 
 /** Writes a new file, and waits until it is on the disk. */

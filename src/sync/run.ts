@@ -5,7 +5,7 @@ import { ACTIONS, createAll } from './actions.ts';
 import { Unavailable } from './client.ts';
 import { SYNC_TIMES } from './effects.ts';
 import { findFile, scan } from './folder.ts';
-import { clearAside, copyFile } from './places.ts';
+import { clearAside, putCopy } from './places.ts';
 import { type Item, type Look, lookAt, planFor, type World } from './plan.ts';
 import type { Report } from './report.ts';
 import { type Note, readAll, readChanges, readCursor, readNote } from './service.ts';
@@ -229,11 +229,12 @@ async function perform(run: Run, item: Item, look: Look): Promise<boolean> {
 
 /** Gives the text from here another path, and that of the service its own. */
 async function keepBoth(run: Run, item: Item, look: Look): Promise<boolean> {
-  const { hash } = { hash: '', ...look.here };
+  if (look.here.kind !== 'new') return false;
   // First, so that the text has a path whatever happens then.
-  const real = copyFile(run, item.real, hash);
+  const real = putCopy(run, item.real, look.here.text);
   if (real === undefined || !(await ACTIONS.get?.(run, item, look))) return false;
   run.report.done('conflict', `${item.path} -> ${real}`);
+  run.report.warn(`${item.path} has the text of the service, and ${real} the one from here`);
   const path = real.normalize();
   await settle(run, { path, real, action: 'create', note: await readNote(run, path) });
   return true;

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { chmodSync, renameSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
 import { test } from 'node:test';
+import { EFFECTS, type Effect, SYNC_TIMES } from '../../src/sync/effects.ts';
+import type { Ends } from '../support/engine.ts';
 import { folderOf, type SyncedFolder, startSynced } from '../support/synced-folder.ts';
 
 /** Asserts that both sides have the same texts, and that a further run does nothing. */
@@ -482,6 +484,57 @@ test('sync: a file keeps its mode, and what was replaced is in the trash', async
   await synced.put('a.md', 'b');
   await synced.sync();
   assert.equal(statSync(synced.at('a.md')).mode & 0o777, 0o600);
+});
+
+/** Calls `act` before the first effect of this kind. */
+function beforeFirst(t: Ends, kind: Effect, act: () => void): void {
+  const { before } = EFFECTS;
+  let isDone = false;
+  t.after(() => {
+    EFFECTS.before = before;
+  });
+  EFFECTS.before = (effect) => {
+    if (effect !== kind || isDone) return;
+    isDone = true;
+    act();
+  };
+}
+
+for (const [kind, action] of [
+  ...[['aside', 'get'] as const, ['place', 'get'] as const, ['aside', 'delete'] as const],
+  ...[['aside', 'conflict'] as const, ['place', 'conflict'] as const],
+])
+  test(`sync: what an editor writes just before ${kind} of ${action} is kept`, async (t) => {
+    const synced = await startSynced(t);
+    synced.write('a.md', 'a');
+    await synced.sync();
+    if (action === 'delete') await synced.service.request('DELETE', '/named/a.md');
+    else await synced.put('a.md', 'theirs');
+    if (action === 'conflict') synced.write('a.md', 'mine');
+    beforeFirst(t, kind, () => synced.write('a.md', 'edited'));
+    await synced.sync();
+    await synced.sync();
+    const files = synced.files();
+    assert.deepEqual(await synced.notes(), files);
+    const texts = Object.values(files);
+    assert.ok(texts.includes('edited'), texts.join());
+    if (action !== 'delete') assert.ok(texts.includes('theirs'), texts.join());
+  });
+
+test('sync: a run that takes a while shows its progress', async (t) => {
+  const { progress } = SYNC_TIMES;
+  SYNC_TIMES.progress = -1;
+  t.after(() => {
+    SYNC_TIMES.progress = progress;
+  });
+  const synced = await startSynced(t);
+  for (const path of ['a.md', 'b.md', 'c.md']) await synced.put(path, path);
+  const shown = (await synced.sync()).progress.split('\r\u001b[K');
+  assert.deepEqual(
+    shown.filter((text) => text !== ''),
+    ['1 of 3', '2 of 3', '3 of 3'],
+  );
+  assert.equal(shown.at(-1), '');
 });
 
 test('sync: two folders of one service are the same', async (t) => {
