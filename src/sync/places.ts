@@ -22,6 +22,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { EFFECTS } from './effects.ts';
 import { type Folder, isInside } from './folder.ts';
@@ -68,9 +69,15 @@ export function clearAside(folder: Folder, isKnown: (real: string, hash: string)
 }
 
 /** Puts a text where nothing is, or in place of a file with the hash `expected`. */
-export function putText(folder: Folder, real: string, text: string, expected?: string): boolean {
+export async function putText(
+  folder: Folder,
+  real: string,
+  text: string,
+  expected?: string,
+): Promise<boolean> {
   const fresh = metaPath(folder, 'tmp', randomUUID());
-  writeSynced(fresh, text);
+  // Several texts get on the disk at the same time.
+  await writeFile(fresh, text, { flush: true });
   const old = expected === undefined ? undefined : takeAside(folder, real, expected);
   if (old !== undefined) chmodSync(fresh, statSync(old).mode & 0o777);
   const isPut = (old === undefined) === (expected === undefined) && place(folder, fresh, real);
@@ -96,9 +103,13 @@ export function moveFile(folder: Folder, from: string, to: string): boolean {
 }
 
 /** Puts a text beside a path, unless it is there; returns its path, or undefined if it is taken. */
-export function putCopy(folder: Folder, real: string, text: string): string | undefined {
+export async function putCopy(
+  folder: Folder,
+  real: string,
+  text: string,
+): Promise<string | undefined> {
   const [copy, isThere] = findCopy(folder, real, hashOf(text));
-  return isThere || putText(folder, copy, text) ? copy : undefined;
+  return isThere || (await putText(folder, copy, text)) ? copy : undefined;
 }
 
 /** Writes a new file, and waits until it is on the disk. */

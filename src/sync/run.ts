@@ -231,7 +231,7 @@ async function perform(run: Run, item: Item, look: Look): Promise<boolean> {
 async function keepBoth(run: Run, item: Item, look: Look): Promise<boolean> {
   if (look.here.kind !== 'new') return false;
   // First, so that the text has a path whatever happens then.
-  const real = putCopy(run, item.real, look.here.text);
+  const real = await putCopy(run, item.real, look.here.text);
   if (real === undefined || !(await ACTIONS.get?.(run, item, look))) return false;
   run.report.done('conflict', `${item.path} -> ${real}`);
   run.report.warn(`${item.path} has the text of the service, and ${real} the one from here`);
