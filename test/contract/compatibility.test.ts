@@ -253,7 +253,7 @@ const BREAKS: Readonly<Record<string, readonly [found: RegExp, edit: Edit]>> = {
 /** Changes that a minor version may bring. */
 const ADDITIONS: Readonly<Record<string, Edit>> = {
   'a path': ({ paths }) => {
-    paths['/stats'] = structuredClone(paths['/key']);
+    paths['/of-a-later-version'] = structuredClone(paths['/key']);
   },
   'an operation': ({ paths }) => {
     paths['/key'].post = structuredClone(paths['/key'].get);
@@ -263,7 +263,7 @@ const ADDITIONS: Readonly<Record<string, Edit>> = {
   },
   'an optional member': (contract) => {
     for (const name of ['NoteInput', 'NotePatch', 'NotePart'])
-      schemasOf(contract)[name].properties.pinned = { type: 'boolean' };
+      schemasOf(contract)[name].properties.of_a_later_version = { type: 'boolean' };
   },
   'wider bounds of requests': (contract) => {
     schemasOf(contract).NoteTitle.maxLength = 1_000;

@@ -309,7 +309,7 @@ test('finding notes: the tables have all filters, and all that include adds', ()
 });
 
 test('documents: their npm scripts exist', () => {
-  const found = DOCUMENTS.flatMap((path) => [...textOf(path).matchAll(/`npm run ([\w:]+)/g)]);
+  const found = DOCUMENTS.flatMap((path) => [...textOf(path).matchAll(/`npm run ([\w:-]+)/g)]);
   assert.ok(found.length > 3);
   for (const [, name = ''] of found) assert.ok(manifest.scripts[name], name);
 });

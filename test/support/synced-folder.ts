@@ -58,11 +58,18 @@ export function folderOf(test: Ends, service: Service): SyncedFolder {
     read: (path) => readFileSync(at(path), 'utf8'),
     files() {
       const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
-      const paths = entries
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
-        .filter((path) => !path.startsWith('.notes-sync'));
-      return Object.fromEntries(paths.sort().map((path) => [path, readFileSync(at(path), 'utf8')]));
+      const texts = entries.flatMap((entry) => {
+        const path = join(entry.parentPath, entry.name);
+        const name = path.slice(folder.length + 1);
+        if (!entry.isFile() || name.startsWith('.notes-sync')) return [];
+        try {
+          return [[name, readFileSync(path, 'utf8')]];
+        } catch {
+          // A run has removed it meanwhile.
+          return [];
+        }
+      });
+      return Object.fromEntries(texts.sort());
     },
     async notes() {
       const path = '/notes?named=true&order=name&limit=100&include=name';

@@ -61,6 +61,22 @@ test('sync: an answer that is lost is no conflict, and nothing is done twice', a
   assert.equal((await run()).output, '');
 });
 
+test('sync: a text whose answer was lost for good is what both sides had', async (t) => {
+  const synced = await startSynced(t);
+  synced.write('a.md', 'a');
+  await synced.sync();
+  const run = await startProxy(t, synced, () => false);
+  synced.write('a.md', 'sent');
+  synced.write('new.md', 'sent');
+  assert.equal((await run()).status, 2);
+  assert.equal((await synced.notes())['a.md'], 'sent');
+  synced.write('a.md', 'edited');
+  synced.write('new.md', 'edited');
+  await synced.sync();
+  assert.deepEqual(synced.files(), { 'a.md': 'edited', 'new.md': 'edited' });
+  assert.deepEqual(await synced.notes(), synced.files());
+});
+
 test('sync: what others write just before a request is kept', async (t) => {
   const synced = await startSynced(t);
   const changed = new Set<string>();
@@ -87,6 +103,46 @@ test('sync: what others write just before a request is kept', async (t) => {
   const texts = new Set(Object.values(files));
   for (const text of ['mine', ...['send', 'delete', 'move'].map((name) => `theirs ${name}.md`)])
     assert.ok(texts.has(text), text);
+});
+
+test('sync: what others change during a run is noticed by the next one', async (t) => {
+  const synced = await startSynced(t);
+  for (const path of ['a.md', 'b.md', 'c.md']) synced.write(path, path);
+  await synced.sync();
+  const run = await startProxy(
+    t,
+    synced,
+    () => true,
+    async ({ method }) => {
+      if (method === 'GET') return;
+      await synced.put('b.md', 'theirs');
+      await synced.put('new.md', 'theirs');
+      await synced.service.request('DELETE', '/named/c.md');
+    },
+  );
+  synced.write('a.md', 'mine');
+  await run();
+  assert.deepEqual(Object.keys(synced.files()), ['a.md', 'b.md', 'c.md']);
+  await synced.sync();
+  assert.deepEqual(synced.files(), { 'a.md': 'mine', 'b.md': 'theirs', 'new.md': 'theirs' });
+});
+
+test('sync: a deletion that was not planned is looked at twice, in the next run', async (t) => {
+  const synced = await startSynced(t);
+  synced.write('a.md', 'a');
+  await synced.sync();
+  await synced.put('a.md', 'theirs');
+  const run = await startProxy(
+    t,
+    synced,
+    () => true,
+    async ({ url = '' }) => {
+      if (url.startsWith('/named/a.md')) await synced.service.request('DELETE', '/named/a.md');
+    },
+  );
+  await run();
+  assert.deepEqual(synced.files(), { 'a.md': 'a' });
+  assert.equal((await synced.sync()).lines[0], 'delete here a.md');
 });
 
 test('sync: waits as long as the service asks for', async (t) => {

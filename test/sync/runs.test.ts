@@ -1,6 +1,14 @@
 // A folder and a service are brought in step, by the command, against a real service.
 import assert from 'node:assert/strict';
-import { chmodSync, renameSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
+import {
+  chmodSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+} from 'node:fs';
 import { test } from 'node:test';
 import { EFFECTS, type Effect, SYNC_TIMES } from '../../src/sync/effects.ts';
 import type { Ends } from '../support/engine.ts';
@@ -246,6 +254,16 @@ test('sync: an emptied service deletes nothing', async (t) => {
   assert.equal(Object.keys(synced.files()).length, 10);
 });
 
+test('sync: deletions that wait are no reason to refuse', async (t) => {
+  const synced = await startSynced(t);
+  for (let n = 0; n < 12; n += 1) synced.write(`${n}.md`, `${n}`);
+  await synced.sync();
+  for (let n = 0; n < 12; n += 1) await synced.service.request('DELETE', `/named/${n}.md`);
+  const { status, lines } = await synced.sync('--push');
+  assert.deepEqual([status, lines.length, lines[0]?.slice(0, 18)], [0, 12, 'waits: delete here']);
+  assert.equal((await synced.sync()).status, 2, 'what waits is not forgotten');
+});
+
 test('sync: few deletions, and moves of all files, are no reason to refuse', async (t) => {
   const synced = await startSynced(t);
   for (let n = 0; n < 12; n += 1) synced.write(`a/${n}.md`, `${n}`);
@@ -449,6 +467,11 @@ test('sync: another --ext deletes nothing', async (t) => {
   await synced.sync();
   assert.equal((await synced.sync('--ext', 'md')).status, 0);
   await assertInStep(synced, { 'a.md': 'a.md', 'b.txt': 'b.txt' });
+  await synced.service.request('DELETE', '/named/b.txt');
+  await synced.sync('--ext', 'md');
+  assert.deepEqual(Object.keys(synced.files()), ['a.md', 'b.txt']);
+  await synced.sync();
+  await assertInStep(synced, { 'a.md': 'a.md', 'b.txt': 'b.txt' });
 });
 
 test('sync: a file in another normalization form keeps its spelling', async (t) => {
@@ -500,10 +523,15 @@ function beforeFirst(t: Ends, kind: Effect, act: () => void): void {
   };
 }
 
-for (const [kind, action] of [
-  ...[['aside', 'get'] as const, ['place', 'get'] as const, ['aside', 'delete'] as const],
-  ...[['aside', 'conflict'] as const, ['place', 'conflict'] as const],
-])
+const EDITS: readonly (readonly [kind: Effect, action: string])[] = [
+  ['aside', 'get'],
+  ['place', 'get'],
+  ['remove', 'get'],
+  ['aside', 'delete'],
+  ['aside', 'conflict'],
+  ['place', 'conflict'],
+];
+for (const [kind, action] of EDITS)
   test(`sync: what an editor writes just before ${kind} of ${action} is kept`, async (t) => {
     const synced = await startSynced(t);
     synced.write('a.md', 'a');
@@ -518,8 +546,30 @@ for (const [kind, action] of [
     assert.deepEqual(await synced.notes(), files);
     const texts = Object.values(files);
     assert.ok(texts.includes('edited'), texts.join());
-    if (action !== 'delete') assert.ok(texts.includes('theirs'), texts.join());
+    // In its place by now, it was edited.
+    const isReplaced = kind === 'remove' || action === 'delete';
+    assert.equal(texts.includes('theirs'), !isReplaced, texts.join());
   });
+
+test('sync: what a broken run has left aside comes back, unless it was replaced', async (t) => {
+  const synced = await startSynced(t);
+  for (const path of ['base.md', 'blank.md', 'other.md']) synced.write(path, path);
+  await synced.sync();
+  const aside = (path: string, text: string) => synced.write(`.notes-sync/aside/x/${path}`, text);
+  aside('deep/missing.md', 'missing');
+  aside('base.md', 'base.md');
+  aside('blank.md', ' ');
+  aside('other.md', 'a text that nobody has');
+  await synced.sync();
+  const files = synced.files();
+  assert.deepEqual(await synced.notes(), files);
+  const { 'deep/missing.md': missing, ...others } = files;
+  assert.equal(missing, 'missing');
+  const texts = ['a text that nobody has', 'base.md', 'blank.md', 'other.md'];
+  assert.deepEqual(Object.values(others).sort(), texts);
+  assert.deepEqual(readdirSync(synced.at('.notes-sync/aside')), []);
+  assert.equal(readdirSync(synced.at('.notes-sync/trash')).length, 2);
+});
 
 test('sync: a run that takes a while shows its progress', async (t) => {
   const { progress } = SYNC_TIMES;

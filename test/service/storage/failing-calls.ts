@@ -43,7 +43,7 @@ const SCENARIO: readonly (readonly Step[])[] = [
     ['GET /notes/1', 200],
     ['GET /notes/1/comments', 200],
   ],
-  [['DELETE /notes/1', 204, undefined, lacks('heard')]],
+  [['DELETE /notes/1', 204, undefined, lacks('again')]],
   [['GET /health', 200]],
 ];
 
