@@ -60,9 +60,11 @@ export function clearAside(folder: Folder, isKnown: (real: string, hash: string)
       const place = posix.join(entry.parentPath, entry.name);
       const real = posix.relative(start, place);
       const isTaken = existsSync(posix.join(folder.root, real));
-      const isMissed = !isTaken && isKnown(real, expected);
-      if (isMissed || hashAt(place) !== expected) bringBack(folder, place, real);
-      else trash(folder, place);
+      const hash = hashAt(place);
+      const isExpected = hash === expected;
+      const isBase = isKnown(real, hash);
+      if (isTaken ? isExpected || isBase : isExpected && !isBase) trash(folder, place);
+      else bringBack(folder, place, real);
     }
     rmSync(start, { recursive: true });
   }

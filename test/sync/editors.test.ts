@@ -1,5 +1,5 @@
-// Editors and other programs save files in their ways while runs go on: by the system calls of each,
-// whose steps are divided at each effect of a run. What was saved is a note afterwards.
+// Editors and other programs save files in their ways while runs go on: by the system calls of
+// each, whose steps are divided at each effect of a run. What was saved is a note afterwards.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import {

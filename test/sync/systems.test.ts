@@ -31,7 +31,7 @@ test('sync: a file system without hard links', async (t) => {
   assert.deepEqual((await synced.sync()).lines, []);
 });
 
-test('sync: of two names that only case tells apart, one is left where files have no case', async (t) => {
+test('sync: of two names that differ by case, one is left where files have none', async (t) => {
   const synced = await startSynced(t);
   ignoreSpelling(t, synced.folder);
   synced.write('Milk.md', 'Milk');
