@@ -67,6 +67,8 @@ export async function follow({ at, run, listen, warn, stop }: Followed): Promise
       const { message } = error as Error;
       if (!stop.aborted && message !== told) warn(`notes-server: ${message}`);
       told = message;
+      // The folders may be others by now.
+      watchAll([]);
     }
     await delay(lookMs, undefined, { signal: waiting.signal }).catch(() => {});
     await delay(SYNC_TIMES.collect, undefined, { signal: stop }).catch(() => {});

@@ -35,7 +35,9 @@ export async function startSync(input: Input, streams: Streams): Promise<number>
   const state = new State(metaPath(folder, 'state'), identity, !isDry);
   const report = createReport(streams);
   const call = createCall(client);
-  const run = () => {
+  const run = async () => {
+    // A folder that was moved away must not be made anew.
+    statSync(folder.root);
     if (!isDry) preparePlaces(folder);
     if (state.isReplaced) state.load();
     const parts = { isDry, call, state, report, stop, again: new Set<number>() };

@@ -1,11 +1,13 @@
 // The command `sync` as a process: its key, its statuses, its lock, its signals, what it loads.
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertRefused, preload, runCommand, startCommand, stop } from '../support/command.ts';
 import { closureOf, sourceAt } from '../support/sources.ts';
 import { folderOf, startSynced } from '../support/synced-folder.ts';
+import { unprivileged } from '../support/unprivileged.ts';
 import { until } from '../support/until.ts';
 
 /** The status if nothing was done. */
@@ -64,6 +66,25 @@ test('sync: a file that cannot be a note is status 1', async (t) => {
   assert.match(stderr, /^left b\\x1b\[2J\.md: its name must not have control characters/m);
 });
 
+test('sync: a file that cannot be read is left, a folder that cannot ends the run', async (t) => {
+  const parts = unprivileged(t);
+  if (!parts) return t.skip('no user is without privileges');
+  const { service, notes } = await startSynced(t);
+  const folder = join(parts.folder, 'notes');
+  mkdirSync(join(folder, 'deep'), { recursive: true });
+  chmodSync(folder, 0o777);
+  for (const path of ['a.md', 'b.md', 'deep/c.md']) writeFileSync(join(folder, path), path);
+  chmodSync(join(folder, 'a.md'), 0);
+  const run = () => runCommand(t, ['sync', folder, service.url], parts);
+  const { status, stderr } = await run();
+  assert.equal(status, 1);
+  assert.match(stderr, /^left a\.md: EACCES/);
+  chmodSync(join(folder, 'deep'), 0);
+  assertRefused(await run(), NOTHING, /EACCES/);
+  chmodSync(join(folder, 'deep'), 0o777);
+  assert.deepEqual(Object.keys(await notes()), ['b.md', 'deep/c.md']);
+});
+
 test('sync: what is no notes-server is not believed that notes are gone', async (t) => {
   const synced = await startSynced(t);
   synced.write('a.md', 'a');
@@ -100,6 +121,25 @@ test('sync: the lock of a process that has ended is taken over', async (t) => {
   assert.equal((await synced.sync()).status, 0);
   writeFileSync(synced.at('.notes-sync/lock'), `${pid} 1 elsewhere`);
   assert.match((await synced.sync()).warnings, /process \d+ on elsewhere is at work here/);
+});
+
+test('sync: --follow makes no folder anew that is away, and goes on later', async (t) => {
+  const synced = await startSynced(t);
+  synced.write('a.md', 'a');
+  const times = new URL('../../src/sync/effects.js', import.meta.url);
+  const node = preload(
+    `const { SYNC_TIMES } = await import('${times}');
+     Object.assign(SYNC_TIMES, { collect: 1, look: 50, relisten: 1 });`,
+  );
+  const args = ['sync', synced.folder, synced.service.url, '--follow'];
+  const command = startCommand(t, args, { node });
+  await until(async () => 'a.md' in (await synced.notes()));
+  renameSync(synced.folder, `${synced.folder}-away`);
+  await command.says('no such file or directory');
+  renameSync(`${synced.folder}-away`, synced.folder);
+  synced.write('b.md', 'b');
+  await until(async () => 'b.md' in (await synced.notes()));
+  assert.equal((await stop(command)).status, 0);
 });
 
 test('sync: --follow keeps both sides in step until a signal', async (t) => {
