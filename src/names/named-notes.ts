@@ -7,7 +7,6 @@ import { isText } from '../http/body/formats.ts';
 import type { Problem, Violation } from '../http/problem.ts';
 import type { Call } from '../http/route.ts';
 import { jointChange } from '../joint-changes.ts';
-import { CREATED, CREATED_ID } from '../records/creation.ts';
 import type { Asked, WritePart } from '../records/parts.ts';
 import { notes } from '../resources/notes.ts';
 import type { Resource } from '../resources/resource.ts';
@@ -116,7 +115,7 @@ const NAME: WritePart = {
   after: {
     nameNote: `
       INSERT OR REPLACE INTO ${table} (note_id, name, claim)
-      SELECT ${CREATED_ID}, _name, _claim FROM names ${CREATED}`,
+      SELECT _id, _name, _claim FROM created_names`,
   },
   change: jointChange,
   inChanges: {

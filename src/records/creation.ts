@@ -7,25 +7,21 @@
 import type { FieldValue, Resource } from '../resources/resource.ts';
 import type { Row } from '../storage/database.ts';
 import { GENERATION, LAST_NUMBER, lastIdSql, tagOf } from '../storage/numbers.ts';
-import { type Lists, namedRows } from '../storage/parameter.ts';
+import type { Lists } from '../storage/parameter.ts';
 import type { Columns, Step } from '../storage/step.ts';
 import type { RowSet, Steps, Values, WriteKind } from '../storage/writer.ts';
+import { creationQueries } from './creation-queries.ts';
 import {
   type AskedParts,
   judgeBy,
   listsOf,
   NOTHING,
-  queriesOf,
   reportsOf,
   type Verdict,
   type WritePart,
 } from './parts.ts';
 import { ownerExistsSql, recordText } from './text.ts';
 import { insertion, insertSql, newRecords } from './writes.ts';
-
-/** The SQL that follows a list in FROM, and then that of the id of the record of a row. */
-export const CREATED = 'CROSS JOIN admitted ON admitted._position = _request';
-export const CREATED_ID = '(SELECT _last_id FROM created) + _first + _record + 1';
 
 /** A write that creates records. Its rows are the values of their fields. */
 export interface Creation extends RowSet {
@@ -106,12 +102,12 @@ function listsWith(parts: readonly WritePart[], writes: readonly Creation[]): Li
   const requests: Values[] = [];
   const sent: Values[] = [];
   for (const [request, { owner, rows, asked }] of writes.entries()) {
-    const ofRequest: FieldValues = [owner, rows.length];
+    const ofRequest: FieldValues = [owner, rows.length, sent.length];
     for (const part of parts)
       if (part.ofRequest) ofRequest.push(...(asked[part.name]?.ofRequest ?? nulls(part.ofRequest)));
     requests.push(ofRequest);
     for (const [index, row] of rows.entries()) {
-      const ofRecord: FieldValues = [owner, ...row, request, index];
+      const ofRecord: FieldValues = [owner, ...row, request];
       for (const { name, ofRecords } of parts)
         if (ofRecords) ofRecord.push(...(asked[name]?.ofRecords?.[index] ?? nulls(ofRecords)));
       sent.push(ofRecord);
@@ -126,7 +122,7 @@ const nulls = (columns: readonly string[]) => columns.map(() => null);
 
 /** Returns the steps of creations with parts. */
 function stepsWith(resource: Resource, parts: readonly WritePart[]): Steps {
-  const named = namedWith(resource, parts);
+  const named = creationQueries(resource, parts);
   const times = parts.find((part) => part.times)?.times;
   const stepsAt = (place: 'first' | 'after' | 'last') => {
     const writes: Columns = Object.assign({}, ...parts.map((part) => part[place]));
@@ -157,32 +153,6 @@ function stepsWith(resource: Resource, parts: readonly WritePart[]): Steps {
 }
 
 const withoutRows = (step: Step): Step => ({ ...step, ignoresRows: true });
-
-/** Returns the named queries of creations with parts. */
-function namedWith(resource: Resource, parts: readonly WritePart[]): string {
-  const fields = Object.keys(resource.fields);
-  const ofRequest = parts.flatMap((part) => part.ofRequest ?? []);
-  const ofRecords = parts.flatMap((part) => part.ofRecords ?? []);
-  const conditions = parts.flatMap(({ admits }) => admits ?? []);
-  if (resource.owner) conditions.push(ownerExistsSql(resource, '_owner'));
-  const columns = ['sent._owner', ...fields, ...ofRecords].join(', ');
-  const admittedRecords = conditions[0]
-    ? `SELECT _first + _record AS _position, ${columns} FROM sent ${CREATED}`
-    : 'SELECT * FROM sent';
-  return [
-    namedRows('requests', ['_owner', '_count', ...ofRequest]),
-    namedRows('sent', ['_owner', ...fields, '_request', '_record', ...ofRecords]),
-    ...queriesOf(parts),
-    // The requests that are carried out, and how many records come before those of each.
-    `admitted AS MATERIALIZED (
-      SELECT *, sum(_count) OVER (ORDER BY _position) - _count AS _first FROM requests
-      WHERE ${conditions.join(' AND ') || 'TRUE'})`,
-    // Each at its place among all that are created.
-    `admitted_records AS (${admittedRecords})`,
-    // The last id before the records, once they are there.
-    `created AS (SELECT ${lastIdSql(resource.table)} - sum(_count) AS _last_id FROM admitted)`,
-  ].join(',\n    ');
-}
 
 /** Returns the outcomes of creations with parts, given what was reported before. */
 function outcomesWith(resource: Resource, writes: readonly Creation[], before: Row) {

@@ -64,7 +64,7 @@ export interface WritePart {
   /** The columns that it adds to the lists of requests and of records. */
   readonly ofRequest?: readonly string[];
   readonly ofRecords?: readonly string[];
-  /** The columns of its own lists, by name. They follow `_request` and `_record`. */
+  /** The columns of its own lists, by name. They follow `_request`, `_place`, `_record`. */
   readonly lists?: Readonly<Record<string, readonly string[]>>;
   /** Its named queries. They can use all lists but `sent`, and `admitted`. */
   readonly queries?: string;
@@ -74,7 +74,11 @@ export interface WritePart {
   readonly report?: { readonly columns: Columns; readonly from: string };
   /** The SQL of the times of a new record, if not that of the write. */
   readonly times?: { readonly created_at: string; readonly updated_at: string };
-  /** What it writes before all others, after the records, and last, by name. */
+  /**
+   * What it writes before all others, after the records, and last, by name. After the records,
+   * `created_requests`, `created_LIST` have the rows of what is carried out, with the `_id` of the
+   * record, of requests that of the first one.
+   */
   readonly first?: Columns;
   readonly after?: Columns;
   /** Here, what is admitted may change. */
@@ -159,14 +163,18 @@ export function demandsOf(asked: AskedParts, ...claims: Claim[]) {
   return { claims, moreSize };
 }
 
-/** Returns the lists of parts, with the place of each write. */
-export function listsOf(parts: readonly WritePart[], writes: readonly { asked: AskedParts }[]) {
+/** Returns the lists of parts, with the place of each write and that of each record among all. */
+export function listsOf(parts: readonly WritePart[], writes: readonly Asking[]) {
   const all: Record<string, Values[]> = {};
   for (const { name, lists = {} } of parts)
     for (const list in lists) {
       const rows: Values[] = [];
-      for (const [request, { asked }] of writes.entries())
-        for (const row of asked[name]?.lists?.[list] ?? []) rows.push([request, ...row]);
+      let first = 0;
+      for (const [request, write] of writes.entries()) {
+        for (const row of write.asked[name]?.lists?.[list] ?? [])
+          rows.push([request, first + Number(row[0]), ...row]);
+        first += write.rows.length;
+      }
       all[list] = rows;
     }
   return all;
@@ -175,7 +183,9 @@ export function listsOf(parts: readonly WritePart[], writes: readonly { asked: A
 /** Returns the named queries of parts: their lists, and their own. */
 export function queriesOf(parts: readonly WritePart[]): string[] {
   return parts.flatMap(({ lists = {}, queries = [] }) => [
-    ...Object.entries(lists).map(([name, own]) => namedRows(name, ['_request', '_record', ...own])),
+    ...Object.entries(lists).map(([name, own]) =>
+      namedRows(name, ['_request', '_place', '_record', ...own]),
+    ),
     ...[queries].flat(),
   ]);
 }

@@ -62,8 +62,7 @@ export function requestKeys({ table, path, idParameter }: Resource): WritePart[]
       remember: `
         INSERT INTO ${ANSWERS} (key, fingerprint, id, tag, answered_at)
         SELECT _key, _fingerprint, ${table}.id, ${tagSql(`${table}.number`)}, ${NOW}
-        FROM admitted
-        CROSS JOIN ${table} ON ${table}.id = (SELECT _last_id FROM created) + _first + 1
+        FROM created_requests CROSS JOIN ${table} ON ${table}.id = _id
         WHERE _key IS NOT NULL`,
     },
   };

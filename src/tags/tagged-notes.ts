@@ -1,6 +1,5 @@
 // Notes that are written with their tags, which a request gives by id or by name.
 import { jointChange } from '../joint-changes.ts';
-import { CREATED, CREATED_ID } from '../records/creation.ts';
 import type { WritePart } from '../records/parts.ts';
 import { insertSql, newRecords } from '../records/writes.ts';
 import { notes } from '../resources/notes.ts';
@@ -31,17 +30,17 @@ const TAG_IDS: WritePart = {
   name: 'tagIds',
   askedBy: ['tag_ids', 'tags', 'add_tags', 'remove_tags'],
   read: readTags,
-  lists: { tags_by_id: ['_tag', '_place'] },
+  lists: { tags_by_id: ['_tag', '_index'] },
   queries: `
     unknown AS (
-      SELECT _request, json_group_array(_place) AS places FROM tags_by_id
+      SELECT _request, json_group_array(_index) AS places FROM tags_by_id
       WHERE NOT EXISTS (SELECT 1 FROM tags WHERE id = _tag) GROUP BY _request)`,
   admits: '_position NOT IN (SELECT _request FROM unknown)',
   report: { columns: { request: '_request', places: 'places' }, from: 'FROM unknown' },
   after: {
     tagById: `
       INSERT INTO note_tags (note_id, tag_id)
-      SELECT ${CREATED_ID}, _tag FROM tags_by_id ${CREATED} ORDER BY tags_by_id._position`,
+      SELECT _id, _tag FROM created_tags_by_id`,
   },
   last: { setTimes: SET_TIMES.write },
 };
@@ -57,12 +56,12 @@ const TAG_NAMES: WritePart = {
   lists: { tags_by_name: ['_tag'] },
   queries: `
     first_names AS (
-      SELECT min(_position) AS _place, _request, _tag FROM tags_by_name
-      WHERE _request IN (SELECT _position FROM admitted)
-        AND NOT EXISTS (SELECT 1 FROM tags WHERE name = _tag)
+      SELECT min(_position) AS _first_position, _request, _tag FROM tags_by_name
+      WHERE iif(EXISTS (SELECT 1 FROM tags WHERE name = _tag),
+        FALSE, _request IN (SELECT _position FROM admitted))
       GROUP BY _tag),
     new_tags AS (
-      SELECT row_number() OVER (ORDER BY _place) - 1 AS _position, _request, _tag AS name
+      SELECT row_number() OVER (ORDER BY _first_position) - 1 AS _position, _request, _tag AS name
       FROM first_names)`,
   report: {
     columns: { request: '_request', first: 'first', last: 'last' },
@@ -75,8 +74,7 @@ const TAG_NAMES: WritePart = {
     createTags: CREATE_TAGS,
     tagByName: `
       INSERT INTO note_tags (note_id, tag_id)
-      SELECT ${CREATED_ID}, (SELECT min(id) FROM tags WHERE name = _tag)
-      FROM tags_by_name ${CREATED} ORDER BY tags_by_name._position`,
+      SELECT _id, (SELECT min(id) FROM tags WHERE name = _tag) FROM created_tags_by_name`,
   },
   last: { setTimes: SET_TIMES.write },
 };

@@ -100,6 +100,29 @@ export function testNoteTags(engine: Engine, games = 2): void {
     );
   });
 
+  test('tags on notes: records of several creations get their own', async (t) => {
+    const heard = overhear(await engine.open(t));
+    const { notes } = taggingTablesOf(heard.database);
+    const two = [
+      ['a', 'b'],
+      ['c', 'd'],
+    ] as const;
+    const once = { key: 'k', fingerprint: 'f' };
+    await notes.createWith(two, { once });
+    await Promise.all([
+      notes.createWith(two, { tags: [[1, 'x']] }),
+      notes.createWith(two, { tags: [[0, 'y']], once }),
+      notes.createWith(two, {
+        tags: [
+          [0, 'z'],
+          [1, 'x'],
+        ],
+      }),
+    ]);
+    assert.equal(heard.transactions.length, 2);
+    assert.deepEqual(await storedNoteTags(heard.database), ['4-1', '5-2', '6-1']);
+  });
+
   test('tags on notes: an id that another request of the batch gives to a new tag', async (t) => {
     const heard = overhear(await engine.open(t));
     const { notes } = taggingTablesOf(heard.database);
