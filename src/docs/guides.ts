@@ -8,6 +8,7 @@ export type Guide = readonly [name: string, title: string, description: string];
 export const GROUPS: Readonly<Record<string, readonly Guide[]>> = {
   'To use it': [
     ['scripting', 'Scripting notes', 'Notes from curl, an editor, cron and other programs.'],
+    ['folder', 'A folder of notes', 'Files in your editor and notes of the service, in step.'],
     ['finding-notes', 'Finding notes', 'Tags on notes, order, pages, filters, search.'],
     ['assistants', 'Assistants', 'Notes as tools of Claude, Cursor, VS Code and others.'],
     ['data', 'Data', 'What requests contain, and when a write is safe.'],

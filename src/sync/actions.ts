@@ -59,10 +59,11 @@ export const ACTIONS: Readonly<Record<string, Perform>> = {
     return true;
   },
 
-  get(world, { path, real }, { here, note }) {
+  async get(world, { path, real }, { here, note }) {
     if (note?.body === undefined || note.hash === undefined) return false;
     const { id, etag, hash, body } = note;
-    if (!putText(world, real, body, here.kind === 'none' ? undefined : here.hash)) return false;
+    const expected = here.kind === 'none' ? undefined : here.hash;
+    if (!(await putText(world, real, body, expected))) return false;
     // Before the look, so that what somebody writes meanwhile is noticed.
     const at = Date.now();
     const stat = fileAt(world, real)?.stat ?? '';

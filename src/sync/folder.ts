@@ -90,7 +90,8 @@ export function findFile(folder: Folder, real: string): File | string | undefine
 export function isInside({ root }: Folder, real: string): boolean {
   let place = posix.dirname(posix.join(root, real));
   while (!existsSync(place)) place = posix.dirname(place);
-  return realpathSync.native(place) === place;
+  // Some systems spell it in another normalization form.
+  return realpathSync.native(place).normalize() === place.normalize();
 }
 
 /** Reads a file, again if it is written meanwhile. */

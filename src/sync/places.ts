@@ -22,6 +22,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { EFFECTS } from './effects.ts';
 import { type Folder, isInside } from './folder.ts';
@@ -46,19 +47,23 @@ export function preparePlaces(folder: Folder): void {
     unlinkSync(metaPath(folder, 'tmp', name));
 }
 
-/** Brings back what was left aside, unless a file took its place and `isSpare` knows its text. */
-export function recoverAside(
-  folder: Folder,
-  isSpare: (real: string, hash: string) => boolean,
-): void {
+/**
+ * Clears what earlier runs took away. It comes back if a program went on to write it, or if nothing
+ * took its place and the path is known with this hash.
+ */
+export function clearAside(folder: Folder, isKnown: (real: string, hash: string) => boolean): void {
   for (const name of readdirSync(metaPath(folder, 'aside'))) {
     const start = metaPath(folder, 'aside', name);
+    const [expected = ''] = name.split('-');
     for (const entry of readdirSync(start, { recursive: true, withFileTypes: true })) {
       if (!entry.isFile()) continue;
       const place = posix.join(entry.parentPath, entry.name);
       const real = posix.relative(start, place);
       const isTaken = existsSync(posix.join(folder.root, real));
-      if (isTaken && isSpare(real, hashAt(place))) trash(folder, place);
+      const hash = hashAt(place);
+      const isExpected = hash === expected;
+      const isBase = isKnown(real, hash);
+      if (isTaken ? isExpected || isBase : isExpected && !isBase) trash(folder, place);
       else bringBack(folder, place, real);
     }
     rmSync(start, { recursive: true });
@@ -66,22 +71,25 @@ export function recoverAside(
 }
 
 /** Puts a text where nothing is, or in place of a file with the hash `expected`. */
-export function putText(folder: Folder, real: string, text: string, expected?: string): boolean {
+export async function putText(
+  folder: Folder,
+  real: string,
+  text: string,
+  expected?: string,
+): Promise<boolean> {
   const fresh = metaPath(folder, 'tmp', randomUUID());
-  writeSynced(fresh, text);
+  // Several texts get on the disk at the same time.
+  await writeFile(fresh, text, { flush: true });
   const old = expected === undefined ? undefined : takeAside(folder, real, expected);
   if (old !== undefined) chmodSync(fresh, statSync(old).mode & 0o777);
   const isPut = (old === undefined) === (expected === undefined) && place(folder, fresh, real);
   if (!isPut) unlinkSync(fresh);
-  if (old !== undefined) trash(folder, old);
   return isPut;
 }
 
 /** Removes a file with the hash `expected`, and the folders that are empty then. */
 export function removeFile(folder: Folder, real: string, expected: string): boolean {
-  const old = takeAside(folder, real, expected);
-  if (old === undefined) return false;
-  trash(folder, old);
+  if (takeAside(folder, real, expected) === undefined) return false;
   prune(folder, real);
   return true;
 }
@@ -97,9 +105,13 @@ export function moveFile(folder: Folder, from: string, to: string): boolean {
 }
 
 /** Puts a text beside a path, unless it is there; returns its path, or undefined if it is taken. */
-export function putCopy(folder: Folder, real: string, text: string): string | undefined {
+export async function putCopy(
+  folder: Folder,
+  real: string,
+  text: string,
+): Promise<string | undefined> {
   const [copy, isThere] = findCopy(folder, real, hashOf(text));
-  return isThere || putText(folder, copy, text) ? copy : undefined;
+  return isThere || (await putText(folder, copy, text)) ? copy : undefined;
 }
 
 /** Writes a new file, and waits until it is on the disk. */
@@ -113,9 +125,12 @@ export function writeSynced(path: string, text: string): void {
   }
 }
 
-/** Takes a file away; returns its place, or undefined if it is missing or not the expected text. */
+/**
+ * Takes a file away until the next run, because a program may have it open and still write it.
+ * Returns its place, or undefined if it is missing or not the expected text.
+ */
 function takeAside(folder: Folder, real: string, expected?: string): string | undefined {
-  const aside = metaPath(folder, 'aside', randomUUID(), real);
+  const aside = metaPath(folder, 'aside', `${expected ?? ''}-${randomUUID()}`, real);
   mkdirSync(posix.dirname(aside), { recursive: true });
   EFFECTS.before('aside', real);
   try {

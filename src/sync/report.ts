@@ -61,7 +61,7 @@ export function createReport({ say: print, warn, show }: Output) {
       const kinds = [...new Set(Object.values(DONE))].filter((what) => done.includes(what));
       const texts = kinds.map((what) => `${done.filter((each) => each === what).length} ${what}`);
       const ms = Math.round(performance.now() - startMs);
-      say(`In step: ${files} files (${texts.join(', ')}; ${ms} ms)`);
+      say(`In step: ${files} ${files === 1 ? 'file' : 'files'} (${texts.join(', ')}; ${ms} ms)`);
     },
   };
 }

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ACTIONS, createAll } from './actions.ts';
 import { Unavailable } from './client.ts';
 import { SYNC_TIMES } from './effects.ts';
-import { findFile, readText, scan } from './folder.ts';
-import { putCopy, recoverAside } from './places.ts';
+import { findFile, scan } from './folder.ts';
+import { clearAside, putCopy } from './places.ts';
 import { type Item, type Look, lookAt, planFor, refuseExchange, type World } from './plan.ts';
 import type { Report } from './report.ts';
 import { generationOf, type Note, readAll, readChanges, readCursor, readNote } from './service.ts';
@@ -42,12 +42,9 @@ const isDeletion = ({ action }: Pick<Item, 'action'>) => action.startsWith('dele
 export async function runOnce(run: Run): Promise<readonly string[]> {
   const { report, state, stop } = run;
   const startMs = performance.now();
-  const isSpare = (real: string, hash: string) => {
-    const { hash: known } = { hash: '', ...readText(run, real) };
-    return hash === known || hash === state.bases.get(real.normalize())?.hash;
-  };
+  const isKnown = (real: string, hash: string) => state.bases.get(real.normalize())?.hash === hash;
   report.begin();
-  if (!run.isDry) recoverAside(run, isSpare);
+  if (!run.isDry) clearAside(run, isKnown);
   const { notes, cursor } = await readNotes(run);
   const { files, folders, faults } = scan(run);
   for (const [real, why] of faults) report.left(real, why);
@@ -76,7 +73,6 @@ export async function runOnce(run: Run): Promise<readonly string[]> {
   if (state.isReplaced) throw new Error('the folder is another one by now');
   await act(run, deletions);
   await keepCursor(run, cursor, items.length > 0);
-  recoverAside(run, isSpare);
   report.end(state.bases.size);
   return folders;
 }
@@ -240,7 +236,7 @@ async function perform(run: Run, item: Item, look: Look): Promise<boolean> {
 async function keepBoth(run: Run, item: Item, look: Look): Promise<boolean> {
   if (look.here.kind !== 'new') return false;
   // First, so that the text has a path whatever happens then.
-  const real = putCopy(run, item.real, look.here.text);
+  const real = await putCopy(run, item.real, look.here.text);
   if (real === undefined || !(await ACTIONS.get?.(run, item, look))) return false;
   run.report.done('conflict', `${item.path} -> ${real}`);
   run.report.warn(`${item.path} has the text of the service, and ${real} the one from here`);

@@ -1,14 +1,7 @@
 // The guide to scripting: its tables hold, and its scripts work.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { LAUNCHER } from '../support/command.ts';
@@ -54,39 +47,6 @@ test('scripting: the table of what clients accept holds', async () => {
     assert.equal(headers['content-type']?.split(';')[0], type, accept);
   }
 });
-
-for (const shell of ['sh', 'bash']) {
-  test(`scripting: the loop sends files in ${shell}`, async (t) => {
-    if (spawnSync('jq', ['--version']).error) return skipLoudly(t, 'there is no jq here');
-    const cwd = temporaryFolder(t);
-    const files = {
-      'Bread.md': '# Bread\r\n\nFlour',
-      "it's {1,2} [3-4] (a_b).md": 'x',
-      'cakes/for two/Oat milk & 東京😀%.md': '---\ntitle: Oat\n---\n',
-    };
-    mkdirSync(join(cwd, 'cakes/for two'), { recursive: true });
-    mkdirSync(join(cwd, '.git'));
-    for (const [name, body] of Object.entries(files)) writeFileSync(join(cwd, name), body);
-    for (const [name, body] of Object.entries({ 'empty.md': '', '.git/a.md': 'a', 'b.txt': 'b' }))
-      writeFileSync(join(cwd, name), body);
-    const [loop = ''] = codeBlocks(sectionOf(TEXT, 'Send a folder of Markdown files'), 'sh');
-    const { request, ...own } = await startService(t);
-    const options = { cwd, env: { PATH: process.env.PATH, HOME: cwd } };
-    for (const _ of [1, 2]) {
-      const run = inShell(shell, addressed(loop, own.url), options);
-      const { code, stdout, stderr } = await run.catch((error) => error);
-      assert.deepEqual([code, stdout], [1, '']);
-      assert.match(stderr, /error: 422\nNot sent: \.\/empty\.md\n.*"body must not be .*\n$/);
-    }
-    const { items } = (await request('GET', '/notes?include=name')).json;
-    for (const [file, body] of Object.entries(files)) {
-      const note = items.find((item: { name: string }) => item.name === `recipes/${file}`);
-      const title = file.replace(/.*\/|\.md$/g, '');
-      assert.deepEqual([note?.body, note?.title], [body, title], file);
-    }
-    assert.equal(items.length, 3);
-  });
-}
 
 test('scripting: the commands ask what is new', async (t) => {
   if (spawnSync('jq', ['--version']).status !== 0) return skipLoudly(t, 'there is no jq here');

@@ -1,0 +1,182 @@
+// File systems that have no links, take names that differ by case for one, refuse what root may, or
+// are full; and a kernel that watches nothing more.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SYNC_TIMES } from '../../src/sync/effects.ts';
+import { follow } from '../../src/sync/follow.ts';
+import { ignoreSpelling, replaceInFs, systemError } from '../support/other-file-systems.ts';
+import { startSynced } from '../support/synced-folder.ts';
+import { until } from '../support/until.ts';
+
+test('sync: a file system without hard links', async (t) => {
+  replaceInFs(t, {
+    linkSync: () => () => {
+      throw systemError('EPERM');
+    },
+  });
+  const synced = await startSynced(t);
+  for (const path of ['a.md', 'b.md', 'c.md', 'd.md']) synced.write(path, path);
+  await synced.sync();
+  await synced.put('a.md', 'a2');
+  synced.write('b.md', 'b here');
+  await synced.put('b.md', 'b there');
+  await synced.put('new/e.md', 'e');
+  await synced.service.request('PATCH', '/named/c.md', { json: { name: 'moved.md' } });
+  await synced.service.request('DELETE', '/named/d.md');
+  assert.equal((await synced.sync()).status, 0);
+  const files = synced.files();
+  assert.deepEqual(files, await synced.notes());
+  assert.deepEqual(Object.values(files).sort(), ['a2', 'b here', 'b there', 'c.md', 'e']);
+  assert.deepEqual((await synced.sync()).lines, []);
+});
+
+test('sync: of two names that differ by case, one is left where files have none', async (t) => {
+  const synced = await startSynced(t);
+  ignoreSpelling(t, synced.folder);
+  synced.write('Milk.md', 'Milk');
+  await synced.sync();
+  await synced.put('milk.md', 'other');
+  const { warnings, status } = await synced.sync();
+  assert.deepEqual([warnings, status], ['left milk.md: only case tells it from Milk.md\n', 1]);
+  synced.write('milk.md', 'changed');
+  await synced.sync();
+  assert.deepEqual(synced.files(), { 'Milk.md': 'changed' });
+  assert.deepEqual(await synced.notes(), { 'Milk.md': 'changed', 'milk.md': 'other' });
+  // Without the other one, its own name is free.
+  await synced.service.request('DELETE', '/named/Milk.md');
+  for (let run = 0; run < 3; run += 1) await synced.sync();
+  assert.deepEqual(synced.files(), { 'milk.md': 'other' });
+  assert.equal((await synced.sync()).status, 0);
+});
+
+test('sync: a file is renamed to other case where files have none', async (t) => {
+  const synced = await startSynced(t);
+  ignoreSpelling(t, synced.folder);
+  for (const path of ['milk.md', 'deep/oat.md']) synced.write(path, path);
+  await synced.sync();
+  const { id } = await synced.note('milk.md');
+  const { renameSync } = await import('node:fs');
+  renameSync(synced.at('milk.md'), synced.at('x'));
+  renameSync(synced.at('x'), synced.at('Milk.md'));
+  await synced.sync();
+  assert.equal((await synced.note('Milk.md')).id, id);
+  await synced.service.request('PATCH', '/named/deep/oat.md', { json: { name: 'deep/Oat.md' } });
+  for (let run = 0; run < 2; run += 1) await synced.sync();
+  assert.deepEqual(synced.files(), { 'Milk.md': 'milk.md', 'deep/Oat.md': 'deep/oat.md' });
+  assert.deepEqual(await synced.notes(), synced.files());
+  assert.equal((await synced.sync()).status, 0);
+});
+
+test('sync: names that the file system spells in another form', async (t) => {
+  const synced = await startSynced(t);
+  ignoreSpelling(t, synced.folder, (name) => name.normalize('NFD'));
+  synced.write('Küche/Öl.md', 'a');
+  await synced.put('Küche/Über.md', 'b');
+  await synced.sync();
+  const form = (texts: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(texts).map(([path, text]) => [path.normalize(), text]));
+  const texts = { 'Küche/Öl.md': 'a', 'Küche/Über.md': 'b' };
+  assert.deepEqual([form(synced.files()), await synced.notes()], [texts, texts]);
+  assert.deepEqual((await synced.sync()).lines, []);
+  await synced.put('Küche/Über.md', 'b2');
+  synced.write('Küche/Öl.md', 'a2');
+  await synced.sync();
+  const changed = { 'Küche/Öl.md': 'a2', 'Küche/Über.md': 'b2' };
+  assert.deepEqual([form(synced.files()), await synced.notes()], [changed, changed]);
+  synced.remove('Küche/Über.md');
+  assert.equal((await synced.sync()).lines[0], 'delete there Küche/Über.md');
+  assert.deepEqual((await synced.sync()).lines, []);
+});
+
+test('sync: what cannot be read is left, and is never missing', async (t) => {
+  const synced = await startSynced(t);
+  for (const path of ['a.md', 'deep/b.md']) synced.write(path, path);
+  await synced.sync();
+  let hidden = 'a.md';
+  const refuse =
+    (original: (...args: never[]) => unknown) =>
+    (path: never, ...rest: never[]) => {
+      if (String(path).endsWith(hidden)) throw systemError('EACCES');
+      return original(path, ...rest);
+    };
+  replaceInFs(t, { readFileSync: refuse, readdirSync: refuse });
+  synced.write('a.md', 'a2');
+  const file = await synced.sync();
+  assert.deepEqual([file.warnings, file.status], ['left a.md: EACCES: simulated\n', 1]);
+  await synced.put('a.md', 'a3');
+  assert.equal((await synced.sync()).status, 1);
+  hidden = 'deep';
+  const folder = await synced.sync();
+  assert.equal(folder.status, 2);
+  assert.match(folder.warnings, /EACCES/);
+  hidden = '/nothing';
+  assert.deepEqual(Object.keys(await synced.notes()), ['a.md', 'deep/b.md']);
+  await synced.sync();
+  assert.deepEqual(Object.values(synced.files()).sort(), ['a2', 'a3', 'deep/b.md']);
+});
+
+test('sync: a disk that is full at any call loses nothing', async (t) => {
+  const synced = await startSynced(t);
+  let left = Number.POSITIVE_INFINITY;
+  const refuse =
+    (original: (...args: never[]) => unknown) =>
+    (path: never, ...rest: never[]) => {
+      if (String(path).includes('.notes-sync') && left-- <= 0) throw systemError('ENOSPC');
+      return original(path, ...rest);
+    };
+  replaceInFs(t, { openSync: refuse, appendFileSync: refuse, mkdirSync: refuse, linkSync: refuse });
+  for (let full = 0, isOver = false; !isOver; full += 1) {
+    const [a, b, c] = [`a ${full}`, `b ${full}`, `c ${full}`];
+    for (const path of ['a.md', 'b.md']) synced.write(path, path);
+    await synced.sync();
+    synced.write('a.md', a);
+    await synced.put('a.md', b);
+    await synced.put('b.md', c);
+    left = full;
+    await synced.sync();
+    isOver = left > 0;
+    left = Number.POSITIVE_INFINITY;
+    for (let run = 0; run < 2; run += 1) await synced.sync();
+    const files = synced.files();
+    assert.deepEqual(files, await synced.notes());
+    for (const text of [a, b, c])
+      assert.ok(Object.values(files).includes(text), `${full}: ${text}`);
+  }
+});
+
+test('sync: --follow looks from time to time if it cannot watch', async (t) => {
+  const { lookUnwatched } = SYNC_TIMES;
+  t.after(() => Object.assign(SYNC_TIMES, { lookUnwatched }));
+  SYNC_TIMES.lookUnwatched = 1;
+  for (const fails of ['at once', 'later'] as const) {
+    const { watch } = await import('node:fs');
+    let runs = 0;
+    const warnings: string[] = [];
+    const stopping = new AbortController();
+    const error = systemError('ENOSPC');
+    replaceInFs(t, {
+      watch: () => () => {
+        if (fails === 'at once') throw error;
+        const watcher = watch('/tmp');
+        setImmediate(() => watcher.emit('error', error));
+        return watcher;
+      },
+    });
+    const following = follow({
+      at: (path) => path,
+      run: async () => {
+        runs += 1;
+        return ['', 'deep'];
+      },
+      listen: (_) => delay(60_000, undefined, { signal: stopping.signal }),
+      warn: (line) => warnings.push(line),
+      stop: stopping.signal,
+    });
+    await until(() => runs > 3);
+    stopping.abort();
+    await following;
+    assert.deepEqual(warnings.length, 1, fails);
+    assert.match(warnings[0] ?? '', /cannot watch: ENOSPC/);
+  }
+});
