@@ -35,12 +35,6 @@ export const READER_PRAGMAS = `${BUSY_PRAGMA}; ${CACHE_PRAGMA}`;
 export const WRITER_PRAGMAS = `
   PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; ${CACHE_PRAGMA}`;
 
-/**
- * Keeps in memory what would undo a statement: a file would cost more than a small statement. Not
- * for commands, which sort more than memory should hold.
- */
-export const UNDO_IN_MEMORY = 'PRAGMA temp_store = MEMORY';
-
 /** Makes the connection keep each lock that a statement takes, until it closes. */
 export const KEEP_LOCKS = 'PRAGMA locking_mode = EXCLUSIVE';
 

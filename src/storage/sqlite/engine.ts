@@ -12,7 +12,6 @@ import {
   READER_PRAGMAS,
   sqlite3,
   TAKE_WRITE_LOCK,
-  UNDO_IN_MEMORY,
   WRITER_PRAGMAS,
 } from './connection.ts';
 import { transactionsOn } from './transactions.ts';
@@ -102,7 +101,7 @@ async function prepareWriter(writer: Connection): Promise<void> {
   const useLog = () => writer.execute('PRAGMA journal_mode = WAL');
   // If two processes switch at once, SQLite refuses one, which waits for the other and retries.
   await useLog().catch(() => writer.execute(TAKE_WRITE_LOCK).then(useLog));
-  await writer.execute(`${WRITER_PRAGMAS}; ${UNDO_IN_MEMORY}`);
+  await writer.execute(WRITER_PRAGMAS);
   // Finds a read-only or locked file now instead of at the first write.
   await writer.execute(TAKE_WRITE_LOCK);
   // After a crash, the index of the log does not tell how much of it is in the file.
