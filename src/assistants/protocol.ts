@@ -42,7 +42,7 @@ const INVALID = 'The body must be one message of JSON-RPC 2.0, with an integer o
 const NO_STORE = ['cache-control', 'no-store'];
 
 /** An error of JSON-RPC, which HTTP sends with this status. */
-class RpcError extends Error {
+export class RpcError extends Error {
   readonly status: number;
   readonly error: object;
 

@@ -8,7 +8,7 @@ export type Row = Readonly<Record<string, string | number | null | Buffer>>;
 export const MAX_PAGE_BYTES = 2_097_152;
 
 /** The most bytes of records that are read one by one: 100 notes take less, with 100 tags each. */
-export const MAX_LARGE_PAGE_BYTES = 75_497_472;
+export const MAX_LARGE_PAGE_BYTES = 100_663_296;
 
 /** An SQL statement. Its only parameter, `?1`, is JSON, which all engines read alike. */
 export interface Statement {

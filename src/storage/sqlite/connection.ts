@@ -31,13 +31,9 @@ const CACHE_PRAGMA = 'PRAGMA cache_size = -65536';
 /** Configures a connection that only reads. */
 export const READER_PRAGMAS = `${BUSY_PRAGMA}; ${CACHE_PRAGMA}`;
 
-/**
- * Configures a connection that writes, and overwrites what it deletes. What would undo a statement
- * is kept in memory: a file would cost more than the statement. Its busy timeout is set.
- */
+/** Configures a connection that writes, and overwrites what it deletes. Its busy timeout is set. */
 export const WRITER_PRAGMAS = `
-  PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;
-  PRAGMA temp_store = MEMORY; ${CACHE_PRAGMA}`;
+  PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; ${CACHE_PRAGMA}`;
 
 /** Makes the connection keep each lock that a statement takes, until it closes. */
 export const KEEP_LOCKS = 'PRAGMA locking_mode = EXCLUSIVE';
