@@ -1,5 +1,5 @@
 // The files of the folder: which there are, and what they hold. Links are not followed.
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import {
   type Content,
@@ -86,12 +86,11 @@ export function findFile(folder: Folder, real: string): File | string | undefine
   return file ?? 'it is no file, or behind a link';
 }
 
-/** Whether no folder of a path, as far as it exists, is a link. */
+/** Whether the folders of a path, as far as they exist, are folders and no links. */
 export function isInside({ root }: Folder, real: string): boolean {
-  let place = posix.dirname(posix.join(root, real));
-  while (!existsSync(place)) place = posix.dirname(place);
-  // Some systems spell it in another normalization form.
-  return realpathSync.native(place).normalize() === place.normalize();
+  for (let each = posix.dirname(real); each !== '.'; each = posix.dirname(each))
+    if (lookAtPath(posix.join(root, each))?.isDirectory() === false) return false;
+  return true;
 }
 
 /** Reads a file, again if it is written meanwhile. */

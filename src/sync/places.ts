@@ -147,7 +147,7 @@ function takeAside(folder: Folder, real: string, expected?: string): string | un
 /** Moves a file where nothing is; returns false if something is there. */
 function place(folder: Folder, from: string, real: string): boolean {
   const target = posix.join(folder.root, real);
-  if (!isInside(folder, real)) throw new Error('its folder is a link');
+  if (!isInside(folder, real)) throw new Error('its folder is a link or a file');
   mkdirSync(posix.dirname(target), { recursive: true });
   EFFECTS.before('place', real);
   if (!linkOrCopy(from, target)) return false;
@@ -178,8 +178,9 @@ function trash(folder: Folder, from: string): void {
   renameSync(from, metaPath(folder, 'trash', name));
 }
 
-/** Puts a file where it was, or beside what is there by now. */
-function bringBack(folder: Folder, from: string, real: string): void {
+/** Puts a file where it was, or beside what is there by now; into the root if its folder is gone. */
+function bringBack(folder: Folder, from: string, path: string): void {
+  const real = isInside(folder, path) ? path : posix.basename(path);
   if (place(folder, from, real)) return;
   const { kind, hash } = contentOf(readFileSync(from));
   const [copy, isThere] = findCopy(folder, real, hash);

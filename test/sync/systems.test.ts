@@ -1,12 +1,13 @@
 // File systems that have no links, take names that differ by case for one, refuse what root may, or
 // are full; and a kernel that watches nothing more.
 import assert from 'node:assert/strict';
+import { symlinkSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SYNC_TIMES } from '../../src/sync/effects.ts';
 import { follow } from '../../src/sync/follow.ts';
 import { ignoreSpelling, replaceInFs, systemError } from '../support/other-file-systems.ts';
-import { startSynced } from '../support/synced-folder.ts';
+import { folderOf, startSynced } from '../support/synced-folder.ts';
 import { until } from '../support/until.ts';
 
 test('sync: a file system without hard links', async (t) => {
@@ -179,4 +180,17 @@ test('sync: --follow looks from time to time if it cannot watch', async (t) => {
     assert.deepEqual(warnings.length, 1, fails);
     assert.match(warnings[0] ?? '', /cannot watch: ENOSPC/);
   }
+});
+
+test('sync: what was taken away comes back, although its folder is no folder any more', async (t) => {
+  const synced = await startSynced(t);
+  const outside = folderOf(t, synced.service);
+  await synced.sync();
+  synced.write('.notes-sync/aside/-1/linked/a.md', 'a');
+  synced.write('.notes-sync/aside/-2/b.txt/b.md', 'b');
+  symlinkSync(outside.folder, synced.at('linked'));
+  synced.write('b.txt', 'file');
+  await synced.sync();
+  assert.deepEqual(await synced.notes(), { 'a.md': 'a', 'b.md': 'b', 'b.txt': 'file' });
+  assert.deepEqual(outside.files(), {});
 });
