@@ -178,7 +178,7 @@ function trash(folder: Folder, from: string): void {
   renameSync(from, metaPath(folder, 'trash', name));
 }
 
-/** Puts a file where it was, or beside what is there by now; into the root if its folder is gone. */
+/** Puts a file where it was, or beside what is there; into the root if its folder is none now. */
 function bringBack(folder: Folder, from: string, path: string): void {
   const real = isInside(folder, path) ? path : posix.basename(path);
   if (place(folder, from, real)) return;

@@ -182,7 +182,7 @@ test('sync: --follow looks from time to time if it cannot watch', async (t) => {
   }
 });
 
-test('sync: what was taken away comes back, although its folder is no folder any more', async (t) => {
+test('sync: what was taken away comes back, whatever its folder has become', async (t) => {
   const synced = await startSynced(t);
   const outside = folderOf(t, synced.service);
   await synced.sync();
