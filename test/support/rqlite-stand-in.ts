@@ -231,7 +231,10 @@ export async function startStandIn(
 
   for (let node = 0; node < count; node += 1) {
     const listener = (message: IncomingMessage, response: ServerResponse) =>
-      void answer(node, message, response);
+      void answer(node, message, response).catch((error) => {
+        // A service that has given up sends no more.
+        if (!message.destroyed) throw error;
+      });
     const server = tls ? createSecureServer(tls, listener) : createServer(listener);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
