@@ -212,6 +212,13 @@ const RULES: Readonly<Record<string, () => readonly string[]>> = {
       return foreign.map((name) => `src/${path} imports ${name}`);
     }),
 
+  'the command for a folder is a client: it needs neither storage nor server': () =>
+    importsWhere(
+      (importer, imported) =>
+        roomOf(importer) === 'sync' &&
+        !/^sync\/|^(?:characters|name|contract\/generated\.d)\.ts$/.test(imported),
+    ),
+
   'every module is used': () => {
     const used = closureOfAll([...SERVICE, BUILD]);
     return modulesWhere(({ path }) => !used.has(path));
