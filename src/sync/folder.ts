@@ -63,7 +63,7 @@ export function fileAt({ root }: Folder, real: string): File | undefined {
   const found = lookAtPath(posix.join(root, real));
   if (!found?.isFile()) return undefined;
   const { size, mtimeNs, ctimeNs, ino, mtimeMs } = found;
-  const stat = `${size} ${mtimeNs} ${ctimeNs} ${ino}`;
+  const stat = [size, mtimeNs, ctimeNs, ino].join(' ');
   return { real, stat, mtimeMs: Number(mtimeMs), size: Number(size) };
 }
 

@@ -1,7 +1,7 @@
 // What a file is as a note: its name, its body, its title and its tags, or why it can be none.
 import { createHash } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { posix } from 'node:path';
-import { parse } from 'yaml';
 import { countCharacters, sliceCharacters } from '../characters.ts';
 import { MAX_BODY_LENGTH, MAX_NAME_LENGTH, MAX_TITLE_LENGTH } from '../contract/generated.js';
 import { faultInName } from '../name.ts';
@@ -72,7 +72,7 @@ const HEADING = /(?:^\ufeff?|[\r\n])#[ \t]([^\r\n]*\S[^\r\n]*)/;
 
 /** Returns the hash by which texts are compared. */
 export function hashOf(bytes: Buffer | string): string {
-  return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+  return createHash('sha256').update(bytes).digest().toString('hex', 0, 16);
 }
 
 /** Returns what a file with these bytes is. */
@@ -105,6 +105,8 @@ export function describe(text: string, path: string): Described {
 
 function membersOf(front: string): Readonly<Record<string, unknown>> {
   if (!/^(?:title|tags):/m.test(front)) return {};
+  // Few texts need it, and it takes as long to load as a run.
+  const { parse } = createRequire(import.meta.url)('yaml') as typeof import('yaml');
   try {
     // All values are texts, such as 2026 and no.
     return Object(parse(front, { schema: 'failsafe', logLevel: 'error' }));

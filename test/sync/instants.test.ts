@@ -1,6 +1,7 @@
 // What happens between two effects of a run, at the one instant at which it matters.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
+import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { EFFECTS, type Effect, SYNC_TIMES } from '../../src/sync/effects.ts';
 import { newFile } from '../support/databases.ts';
@@ -9,6 +10,8 @@ import { runInProcess } from '../support/in-process-command.ts';
 import { folderOf, type SyncedFolder, startSynced } from '../support/synced-folder.ts';
 
 const MISSING_MS = 100;
+
+type OnAnswer = (answer: IncomingMessage) => void;
 
 /** Starts a service and a folder with one file, which are in step. */
 async function startInStep(t: TestContext): Promise<SyncedFolder> {
@@ -50,15 +53,14 @@ async function syncUntil(synced: SyncedFolder, effect: Effect, isThere = () => t
 
 /** Calls `happen` after the first answer to a request that begins so, before the command has it. */
 function afterAnswer(t: TestContext, start: string, happen: () => Promise<void>): void {
-  const { fetch } = globalThis;
-  const mocked = t.mock.method(globalThis, 'fetch', async (...args: Parameters<typeof fetch>) => {
-    const [url, { method = 'GET' } = {}] = args;
-    const answer = await fetch(...args);
-    if (!`${method} ${String(url).replace(/^http:..[^/]*/, '')}`.startsWith(start)) return answer;
+  const { request } = http;
+  const answering = (url: string, options: RequestOptions, onAnswer: OnAnswer) => {
+    const { method, path } = { method: options.method, path: url.replace(/^http:..[^/]*/, '') };
+    if (!`${method} ${path}`.startsWith(start)) return request(url, options, onAnswer);
     mocked.mock.restore();
-    await happen();
-    return answer;
-  });
+    return request(url, options, (answer) => void happen().then(() => onAnswer(answer)));
+  };
+  const mocked = t.mock.method(http, 'request', answering as typeof request);
 }
 
 /** Asserts that two further runs bring both sides to these texts. */
