@@ -11,6 +11,7 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -48,8 +49,8 @@ export function preparePlaces(folder: Folder): void {
 }
 
 /**
- * Clears what earlier runs took away. It comes back if a program went on to write it, or if nothing
- * took its place and the path is known with this hash.
+ * Clears what earlier runs took away. It comes back if a program went on to write it, if it was to
+ * be moved, or if nothing took its place and the path is known with this hash.
  */
 export function clearAside(folder: Folder, isKnown: (real: string, hash: string) => boolean): void {
   for (const name of readdirSync(metaPath(folder, 'aside'))) {
@@ -61,9 +62,7 @@ export function clearAside(folder: Folder, isKnown: (real: string, hash: string)
       const real = posix.relative(start, place);
       const isTaken = existsSync(posix.join(folder.root, real));
       const hash = hashAt(place);
-      const isExpected = hash === expected;
-      const isBase = isKnown(real, hash);
-      if (isTaken ? isExpected || isBase : isExpected && !isBase) trash(folder, place);
+      if (hash === expected && (isTaken || !isKnown(real, hash))) trash(folder, place);
       else bringBack(folder, place, real);
     }
     rmSync(start, { recursive: true });
@@ -182,9 +181,11 @@ function trash(folder: Folder, from: string): void {
 function bringBack(folder: Folder, from: string, path: string): void {
   const real = isInside(folder, path) ? path : posix.basename(path);
   if (place(folder, from, real)) return;
+  // A run that broke off may have left it at both paths.
+  const isBack = lstatSync(posix.join(folder.root, real)).ino === lstatSync(from).ino;
   const { kind, hash } = contentOf(readFileSync(from));
   const [copy, isThere] = findCopy(folder, real, hash);
-  if (kind === 'blank' || isThere || !place(folder, from, copy)) trash(folder, from);
+  if (kind === 'blank' || isBack || isThere || !place(folder, from, copy)) trash(folder, from);
 }
 
 function prune({ root }: Folder, real: string): void {

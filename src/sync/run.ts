@@ -224,7 +224,7 @@ async function perform(run: Run, item: Item, look: Look): Promise<boolean> {
     return true;
   }
   // A deletion that was not planned has not been looked at twice.
-  if (isDeletion(look) && !isDeletion(item)) lookAgainAt(run, base?.id);
+  if (isDeletion(look) && !isDeletion(item)) lookAgainAt(run, note?.id, base?.id);
   else if (mustWait(run, action)) wait(run, action, path, note?.id, base?.id);
   else if (action === 'conflict') return keepBoth(run, item, look);
   else if (await ACTIONS[action]?.(run, item, look)) run.report.done(action, path);
@@ -235,9 +235,13 @@ async function perform(run: Run, item: Item, look: Look): Promise<boolean> {
 /** Gives the text from here another path, and that of the service its own. */
 async function keepBoth(run: Run, item: Item, look: Look): Promise<boolean> {
   if (look.here.kind !== 'new') return false;
+  const { text } = look.here;
   // First, so that the text has a path whatever happens then.
-  const real = await putCopy(run, item.real, look.here.text);
-  if (real === undefined || !(await ACTIONS.get?.(run, item, look))) return false;
+  if (!(await putCopy(run, item.real, text)) || !(await ACTIONS.get?.(run, item, look)))
+    return false;
+  // Somebody may have moved the copy back just before that.
+  const real = await putCopy(run, item.real, text);
+  if (real === undefined) return false;
   run.report.done('conflict', `${item.path} -> ${real}`);
   run.report.warn(`${item.path} has the text of the service, and ${real} the one from here`);
   const path = real.normalize();

@@ -6,9 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { newFile } from '../support/databases.ts';
 import { startFlakyProxy } from '../support/flaky-proxy.ts';
 import { runInProcess } from '../support/in-process-command.ts';
-import { notesIn } from '../support/owners.ts';
 import { type Service, startService } from '../support/service.ts';
-import { folderOf, type SyncedFolder } from '../support/synced-folder.ts';
+import { folderOf, namedNotes, type SyncedFolder } from '../support/synced-folder.ts';
 
 const QUIET_RUNS = 3;
 
@@ -88,7 +87,7 @@ async function play(
   left = Number.POSITIVE_INFINITY;
   for (const [path, text] of Object.entries(synced.files())) if (text === '') synced.remove(path);
   for (let count = 0; count < QUIET_RUNS; count += 1) await run();
-  const texts = (await notesIn(service)).map(({ body }) => body);
+  const texts = (await namedNotes(service)).map(({ body }) => body);
   const lost = isThere ? owed.filter((text) => !texts.includes(text)) : [];
   assert.deepEqual(lost, [], `before request ${at}`);
   await service.close();

@@ -2,10 +2,9 @@
 // there: no text is lost, and the next runs bring both sides in step.
 import assert from 'node:assert/strict';
 import { readdirSync, renameSync } from 'node:fs';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { EFFECTS } from '../../src/sync/effects.ts';
-import { type Service, startService } from '../support/service.ts';
-import { folderOf, type SyncedFolder, type Texts } from '../support/synced-folder.ts';
+import { type SyncedFolder, shareService } from '../support/synced-folder.ts';
 
 /** Runs that bring both sides in step. */
 const QUIET_RUNS = 3;
@@ -13,49 +12,12 @@ const QUIET_RUNS = 3;
 /** No run here has so many effects or requests. */
 const MAX_INSTANTS = 40;
 
-/** A folder whose notes have a prefix of their own. */
-interface Place extends Pick<SyncedFolder, 'at' | 'files' | 'write' | 'remove'> {
-  sync(): Promise<readonly string[]>;
-  notes(): Promise<Texts>;
-  /** Sends a request for the note of a path. */
-  change(method: string, path: string, json?: object): Promise<void>;
-  /** Returns the name of a note. */
-  name(path: string): string;
-}
-
-let places = 0;
-
-function placeOf(test: TestContext, service: Service): Place {
-  places += 1;
-  const prefix = `${places}/`;
-  const synced = folderOf(test, service);
-  return {
-    ...synced,
-    sync: async () => (await synced.sync('--folder', prefix)).lines,
-    name: (path) => prefix + path,
-    async notes() {
-      const list = `/notes?folder=${places}&include=name&order=name`;
-      const { items } = (await service.request('GET', list)).json;
-      const texts = items.map(({ name, body }: { name: string; body: string }) => [
-        name.slice(prefix.length),
-        body,
-      ]);
-      return Object.fromEntries(texts);
-    },
-    async change(method, path, json) {
-      const { status } = await service.request(method, `/named/${prefix}${path}`, { json });
-      assert.ok(status < 300 || status === 404, `${method} ${path}: ${status}`);
-    },
-  };
-}
-
-const put = (place: Place, path: string, body: string) =>
-  place.change('PUT', path, { title: path, body });
+const start = await shareService({ after });
 
 interface Scenario {
   /** Whether there is a run after `a.md` and `b.md` were written, and before `prepare`. */
   readonly isKnown: boolean;
-  readonly prepare: (place: Place) => Promise<void> | void;
+  readonly prepare: (place: SyncedFolder) => Promise<void> | void;
   /** The texts that are live in the end, unless somebody replaces them. */
   readonly owed: readonly string[];
   /** Where somebody writes. */
@@ -66,8 +28,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'first run': {
     isKnown: false,
     async prepare(place) {
-      await put(place, 'a.md', 'there');
-      await put(place, 'c.md', 'c');
+      await place.put('a.md', 'there');
+      await place.put('c.md', 'c');
     },
     owed: ['a', 'b', 'c', 'there'],
     paths: ['a.md'],
@@ -86,7 +48,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   get: {
     isKnown: true,
-    prepare: (place) => put(place, 'a.md', 'there'),
+    prepare: (place) => place.put('a.md', 'there'),
     owed: ['there', 'b'],
     paths: ['a.md'],
   },
@@ -94,14 +56,14 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     isKnown: true,
     async prepare(place) {
       place.write('a.md', 'here');
-      await put(place, 'a.md', 'there');
+      await place.put('a.md', 'there');
     },
     owed: ['here', 'there', 'b'],
     paths: ['a.md'],
   },
   'delete here': {
     isKnown: true,
-    prepare: (place) => place.change('DELETE', 'a.md'),
+    prepare: (place) => place.erase('a.md'),
     owed: ['b'],
     paths: ['a.md'],
   },
@@ -113,7 +75,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'move here': {
     isKnown: true,
-    prepare: (place) => place.change('PATCH', 'a.md', { name: place.name('m.md') }),
+    prepare: (place) => place.rename('a.md', 'm.md'),
     owed: ['a', 'b'],
     paths: ['a.md', 'm.md'],
   },
@@ -126,22 +88,22 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 
 /** What happens at an instant; `owed` are the texts that must be live in the end. */
-type Happen = (place: Place, path: string, owed: Set<string>) => void;
+type Happen = (place: SyncedFolder, path: string, owed: Set<string>) => void;
 
-function writeHere(place: Place, path: string, owed: Set<string>): void {
+function writeHere(place: SyncedFolder, path: string, owed: Set<string>): void {
   owed.delete(place.files()[path] ?? '');
   owed.add('mine');
   place.write(path, 'mine');
 }
 
-function saveHere(place: Place, path: string, owed: Set<string>): void {
+function saveHere(place: SyncedFolder, path: string, owed: Set<string>): void {
   owed.delete(place.files()[path] ?? '');
   owed.add('mine');
   place.write('.swap', 'mine');
   renameSync(place.at('.swap'), place.at(path));
 }
 
-function removeHere(place: Place, path: string, owed: Set<string>): void {
+function removeHere(place: SyncedFolder, path: string, owed: Set<string>): void {
   const text = place.files()[path];
   if (text === undefined) return;
   owed.delete(text);
@@ -151,7 +113,7 @@ function removeHere(place: Place, path: string, owed: Set<string>): void {
 const HAPPENINGS: Readonly<Record<string, Happen>> = { writeHere, saveHere, removeHere };
 
 /** Runs with `happen` before the effect number `at`, and none from `end` on; whether it came. */
-async function runWith(place: Place, at: number, end: number, happen: () => void) {
+async function runWith(place: SyncedFolder, at: number, end: number, happen: () => void) {
   const { before } = EFFECTS;
   let count = 0;
   EFFECTS.before = () => {
@@ -170,7 +132,7 @@ async function runWith(place: Place, at: number, end: number, happen: () => void
 /** Runs with `happen` around the request number `at`, of which the answer may be lost. */
 async function runWithRequests(
   t: TestContext,
-  place: Place,
+  place: SyncedFolder,
   at: number,
   happen: (forward: () => Promise<Response>) => Promise<Response>,
 ): Promise<boolean> {
@@ -185,7 +147,11 @@ async function runWithRequests(
   return count >= at;
 }
 
-async function assertRest(place: Place, owed: ReadonlySet<string>, label: string): Promise<void> {
+async function assertRest(
+  place: SyncedFolder,
+  owed: ReadonlySet<string>,
+  label: string,
+): Promise<void> {
   for (let run = 0; run < QUIET_RUNS; run += 1) await place.sync();
   const notes = await place.notes();
   assert.deepEqual(place.files(), notes, label);
@@ -195,13 +161,12 @@ async function assertRest(place: Place, owed: ReadonlySet<string>, label: string
     [],
     label,
   );
-  assert.deepEqual(await place.sync(), [], label);
+  assert.deepEqual((await place.sync()).lines, [], label);
   for (const name of ['aside', 'tmp'])
     assert.deepEqual(readdirSync(place.at(`.notes-sync/${name}`)), [], `${label}: ${name}`);
 }
 
-async function prepare(t: TestContext, service: Service, scenario: Scenario): Promise<Place> {
-  const place = placeOf(t, service);
+async function prepare(place: SyncedFolder, scenario: Scenario): Promise<SyncedFolder> {
   for (const name of ['a', 'b']) place.write(`${name}.md`, name);
   if (scenario.isKnown) await place.sync();
   await scenario.prepare(place);
@@ -210,10 +175,9 @@ async function prepare(t: TestContext, service: Service, scenario: Scenario): Pr
 
 for (const [name, scenario] of Object.entries(SCENARIOS)) {
   test(`sync: ${name}, broken off before each effect`, async (t) => {
-    const service = await startService(t);
     for (let at = 1, isThere = true; isThere; at += 1) {
       assert.ok(at < MAX_INSTANTS);
-      const place = await prepare(t, service, scenario);
+      const place = await prepare(start(t), scenario);
       isThere = await runWith(place, at, at, () => {});
       // Nobody else has changed anything, so there is no further text.
       const owed = new Set(scenario.owed);
@@ -223,12 +187,11 @@ for (const [name, scenario] of Object.entries(SCENARIOS)) {
   });
 
   test(`sync: ${name}, with a change here before each effect`, async (t) => {
-    const service = await startService(t);
     for (const path of scenario.paths)
       for (const [what, happen] of Object.entries(HAPPENINGS))
         for (const further of what === 'writeHere' ? [1, MAX_INSTANTS] : [MAX_INSTANTS])
           for (let at = 1, isThere = true; isThere; at += 1) {
-            const place = await prepare(t, service, scenario);
+            const place = await prepare(start(t), scenario);
             const owed = new Set(scenario.owed);
             isThere = await runWith(place, at, at + further, () => happen(place, path, owed));
             const label = `${what} ${path} before effect ${at}, none after ${at + further}`;
@@ -237,10 +200,9 @@ for (const [name, scenario] of Object.entries(SCENARIOS)) {
   });
 
   test(`sync: ${name}, with a change there before each request, and lost answers`, async (t) => {
-    const service = await startService(t);
     for (const path of [...scenario.paths, undefined])
       for (let at = 1, isThere = true; isThere; at += 1) {
-        const place = await prepare(t, service, scenario);
+        const place = await prepare(start(t), scenario);
         const owed = new Set(scenario.owed);
         isThere = await runWithRequests(t, place, at, async (forward) => {
           if (path === undefined) {
@@ -249,7 +211,7 @@ for (const [name, scenario] of Object.entries(SCENARIOS)) {
           }
           owed.delete((await place.notes())[path] ?? '');
           owed.add('theirs');
-          await put(place, path, 'theirs');
+          await place.put(path, 'theirs');
           return forward();
         });
         await assertRest(place, owed, `${path ?? 'lost'} at request ${at}`);

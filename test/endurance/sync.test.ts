@@ -11,9 +11,9 @@ import { newFile } from '../support/databases.ts';
 import { startFlakyProxy } from '../support/flaky-proxy.ts';
 import { runInProcess } from '../support/in-process-command.ts';
 import { createRandom, type Random } from '../support/mutations.ts';
-import { notesIn, Owners } from '../support/owners.ts';
+import { Owners } from '../support/owners.ts';
 import { type Service, startService } from '../support/service.ts';
-import { folderOf, type SyncedFolder, type Texts } from '../support/synced-folder.ts';
+import { folderOf, namedNotes, type SyncedFolder, type Texts } from '../support/synced-folder.ts';
 
 const SEEDS = process.env.NOTES_TEST_SEED
   ? [Number(process.env.NOTES_TEST_SEED)]
@@ -126,7 +126,7 @@ class Game {
   }
 
   async #verify(): Promise<void> {
-    const notes = await notesIn(this.#service);
+    const notes = await namedNotes(this.#service);
     const texts: Texts = Object.fromEntries(
       notes.map(({ name, body }) => [name.slice(this.#prefix.length), body]),
     );
@@ -236,7 +236,7 @@ class Game {
     const kind = this.#random.pick(['restart', 'backup', 'backup', 'restore', 'empty'] as const);
     this.trace.push(`service: ${kind}`);
     if (kind === 'backup') {
-      const texts = (await notesIn(this.#service)).map(({ body }) => body);
+      const texts = (await namedNotes(this.#service)).map(({ body }) => body);
       const file = newFile(this.#test);
       await runInProcess(['backup', file, '--db', this.#file]);
       this.#backup = { file, texts };

@@ -4,16 +4,9 @@ import { appendFileSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Random } from './mutations.ts';
 import type { Service } from './service.ts';
-import type { SyncedFolder, Texts } from './synced-folder.ts';
+import { namedNotes, type SyncedFolder, type Texts } from './synced-folder.ts';
 
 const PATHS = ['a.md', 'b.md', 'deep/a.md', 'deep/er/b.md', 'c.txt', 'é.md'];
-
-/** A note as it is in the service. */
-interface Note {
-  readonly name: string;
-  readonly body: string;
-  readonly etag: string;
-}
 
 /** Who has the texts that nobody has replaced or deleted where they lay. */
 export class Owners {
@@ -65,12 +58,9 @@ export class Owners {
   /** Changes a note; `service` may be used by others meanwhile. */
   async changeThere(service: Service): Promise<void> {
     const { pick } = this.#random;
-    const notes = await notesIn(service);
-    const own = notes.filter(({ name }) => name.startsWith(this.#prefix));
-    const name = pick([
-      ...PATHS.map((path) => this.#prefix + path),
-      ...own.map((each) => each.name),
-    ]);
+    const notes = await namedNotes(service, this.#prefix);
+    const paths = PATHS.map((path) => this.#prefix + path);
+    const name = pick([...paths, ...notes.map((each) => each.name)]);
     const note = notes.find((each) => each.name === name);
     const at = `/named/${name.split('/').map(encodeURIComponent).join('/')}`;
     const kind = pick(['write', 'write', 'append', 'delete', 'move'] as const);
@@ -118,12 +108,6 @@ export class Owners {
     this.owed.delete(old ?? '');
     this.owed.add(text);
   }
-}
-
-/** Resolves with all notes that have a name. */
-export async function notesIn(service: Service): Promise<readonly Note[]> {
-  const path = '/notes?named=true&order=name&limit=100&include=name,etag';
-  return (await service.request('GET', path)).json.items;
 }
 
 /** Saves as editors do that write a new file beside the old one. */

@@ -1,54 +1,58 @@
 // What happens between two effects of a run, at the one instant at which it matters.
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, renameSync } from 'node:fs';
 import http, { type IncomingMessage, type RequestOptions } from 'node:http';
-import { type TestContext, test } from 'node:test';
-import { EFFECTS, type Effect, SYNC_TIMES } from '../../src/sync/effects.ts';
+import { after, type TestContext, test } from 'node:test';
+import { type Effect, SYNC_TIMES } from '../../src/sync/effects.ts';
+import { hashOf } from '../../src/sync/notes.ts';
 import { newFile } from '../support/databases.ts';
 import { needsFile } from '../support/engine.ts';
-import { runInProcess } from '../support/in-process-command.ts';
-import { folderOf, type SyncedFolder, startSynced } from '../support/synced-folder.ts';
+import { startService } from '../support/service.ts';
+import {
+  folderOf,
+  type SyncedFolder,
+  shareService,
+  syncUntil,
+  syncWith,
+} from '../support/synced-folder.ts';
 
 const MISSING_MS = 100;
 
 type OnAnswer = (answer: IncomingMessage) => void;
 
-/** Starts a service and a folder with one file, which are in step. */
+const start = await shareService({ after });
+
+/** Starts with a file that is in step. */
 async function startInStep(t: TestContext): Promise<SyncedFolder> {
-  const synced = await startSynced(t);
+  const synced = start(t);
   synced.write('a.md', 'a');
   await synced.sync();
   return synced;
 }
 
+/** Starts with a file that a run has taken away, to replace or to move it, when it broke off. */
+async function startTaken(t: TestContext, why: 'get' | 'move'): Promise<SyncedFolder> {
+  const synced = await startInStep(t);
+  await (why === 'get' ? synced.put('a.md', 'there') : synced.rename('a.md', 'b.md'));
+  await breakBefore(synced, 'place');
+  assert.deepEqual(synced.files(), {});
+  return synced;
+}
+
+/** Runs until the first effect of a kind, as if it was killed there. */
+async function breakBefore(synced: SyncedFolder, effect: Effect): Promise<void> {
+  assert.ok(await syncUntil(synced, (each) => each === effect), effect);
+}
+
 /** Runs with `happen` before the first effect of a kind. */
-async function syncWith(synced: SyncedFolder, effect: Effect, happen: () => void) {
-  const { before } = EFFECTS;
+async function changeBefore(synced: SyncedFolder, effect: Effect, happen: () => void) {
   let hasHappened = false;
-  EFFECTS.before = (each) => {
+  await syncWith(synced, (each) => {
     if (each !== effect || hasHappened) return;
     hasHappened = true;
     happen();
-  };
-  const ran = await synced.sync().finally(() => {
-    EFFECTS.before = before;
   });
-  assert.ok(hasHappened);
-  return ran;
-}
-
-/** Runs until the first effect of a kind for which `isThere`, as if it was killed there. */
-async function syncUntil(synced: SyncedFolder, effect: Effect, isThere = () => true) {
-  const { before } = EFFECTS;
-  let isOver = false;
-  EFFECTS.before = (each) => {
-    isOver ||= each === effect && isThere();
-    if (isOver) throw new Error('killed');
-  };
-  await synced.sync().finally(() => {
-    EFFECTS.before = before;
-  });
-  assert.ok(isOver);
+  assert.ok(hasHappened, effect);
 }
 
 /** Calls `happen` after the first answer to a request that begins so, before the command has it. */
@@ -81,58 +85,120 @@ test('sync: a note that changes before a send or a deletion is no loss', async (
   await assertTexts(sent, ['here', 'there']);
   const removed = await startInStep(t);
   removed.remove('a.md');
-  // The first tells what is planned, the second is before the request.
   afterAnswer(t, 'GET /changes', () => removed.put('a.md', 'there'));
   await assertTexts(removed, ['there']);
 });
 
-test('sync: a file that changes before it is replaced, removed or moved is no loss', async (t) => {
-  for (const effect of ['aside', 'place'] as const) {
-    const got = await startInStep(t);
-    await got.put('a.md', 'there');
-    await syncWith(got, effect, () => got.write('a.md', 'here'));
-    await assertTexts(got, ['here', 'there']);
-  }
-  const removed = await startInStep(t);
-  await removed.service.request('DELETE', '/named/a.md');
-  await syncWith(removed, 'aside', () => removed.write('a.md', 'here'));
-  await assertTexts(removed, ['here']);
-  const moved = await startInStep(t);
-  await moved.service.request('PATCH', '/named/a.md', { json: { name: 'b.md' } });
-  await syncWith(moved, 'remove', () => moved.write('a.md', 'here'));
-  await assertTexts(moved, ['a', 'here']);
-});
+/** Of which act, before which of its effects the file is written, and the texts in the end. */
+const WRITTEN: readonly (readonly [act: string, effect: Effect, texts: readonly string[]])[] = [
+  ['get', 'aside', ['here', 'there']],
+  ['get', 'place', ['here', 'there']],
+  // In its place by now, it was written over.
+  ['get', 'remove', ['here']],
+  ['delete', 'aside', ['here']],
+  ['conflict', 'aside', ['here', 'mine', 'there']],
+  ['conflict', 'place', ['here', 'mine', 'there']],
+  ['move', 'aside', ['here']],
+  ['move', 'place', ['a', 'here']],
+  ['move', 'remove', ['a', 'here']],
+];
 
-test('sync: what a broken run took away comes back', async (t) => {
+for (const [act, effect, texts] of WRITTEN)
+  test(`sync: what is written before ${effect} of ${act} is no loss`, async (t) => {
+    const synced = await startInStep(t);
+    if (act === 'delete') await synced.erase('a.md');
+    else if (act === 'move') await synced.rename('a.md', 'b.md');
+    else await synced.put('a.md', 'there');
+    if (act === 'conflict') synced.write('a.md', 'mine');
+    await changeBefore(synced, effect, () => synced.write('a.md', 'here'));
+    await assertTexts(synced, texts);
+  });
+
+test('sync: a copy that is moved back before its original is taken away is no loss', async (t) => {
   const synced = await startInStep(t);
   await synced.put('a.md', 'there');
-  let isTaken = false;
-  const { before } = EFFECTS;
-  await syncUntil(synced, 'place', () => {
-    // Somebody has written it at the last instant, and only this file has the text.
-    isTaken = readdirSync(synced.at('.notes-sync/aside')).length > 0;
-    return isTaken;
+  synced.write('a.md', 'mine');
+  await changeBefore(synced, 'aside', () => {
+    const copy = Object.keys(synced.files()).find((path) => path !== 'a.md') ?? '';
+    renameSync(synced.at(copy), synced.at('a.md'));
   });
-  assert.equal(EFFECTS.before, before);
-  assert.deepEqual(synced.files(), {});
-  await assertTexts(synced, ['there']);
+  await assertTexts(synced, ['mine', 'there']);
 });
 
 test('sync: a run that breaks off before an act has not noted it', async (t) => {
-  for (const effect of ['aside', 'place', 'remove', 'trash'] as const) {
-    const synced = await startInStep(t);
-    await synced.put('a.md', 'there');
-    await syncUntil(synced, effect);
-    await assertTexts(synced, ['there']);
+  for (const effect of ['aside', 'place', 'remove'] as const) {
+    const got = await startInStep(t);
+    await got.put('a.md', 'there');
+    await breakBefore(got, effect);
+    await assertTexts(got, ['there']);
+    const moved = await startInStep(t);
+    await moved.rename('a.md', 'b.md');
+    await breakBefore(moved, effect);
+    await assertTexts(moved, ['a']);
   }
   const sent = await startInStep(t);
   sent.write('a.md', 'here');
-  await syncUntil(sent, 'request');
+  await breakBefore(sent, 'request');
   await assertTexts(sent, ['here']);
-  const moved = await startInStep(t);
-  await moved.service.request('PATCH', '/named/a.md', { json: { name: 'b.md' } });
-  await syncUntil(moved, 'place');
-  await assertTexts(moved, ['a']);
+});
+
+test('sync: what a broken run took away comes back, even if that breaks off', async (t) => {
+  for (const why of ['get', 'move'] as const)
+    for (const effect of ['place', 'remove', undefined] as const) {
+      const synced = await startTaken(t, why);
+      if (effect) await breakBefore(synced, effect);
+      await assertTexts(synced, [why === 'get' ? 'there' : 'a']);
+    }
+});
+
+test('sync: what was replaced goes to the trash, even if that breaks off', async (t) => {
+  const synced = await startInStep(t);
+  await synced.put('a.md', 'there');
+  await synced.sync();
+  await breakBefore(synced, 'trash');
+  await assertTexts(synced, ['there']);
+  const trash = readdirSync(synced.at('.notes-sync/trash'));
+  assert.deepEqual(
+    trash.map((name) => synced.read(`.notes-sync/trash/${name}`)),
+    ['a'],
+  );
+});
+
+test('sync: what somebody puts where a broken run took a file away is no loss', async (t) => {
+  const got = await startTaken(t, 'get');
+  got.write('a.md', 'here');
+  await assertTexts(got, ['here', 'there']);
+  const moved = await startTaken(t, 'move');
+  moved.write('a.md', 'here');
+  await assertTexts(moved, ['a', 'here']);
+});
+
+test('sync: of what lies aside, nothing is lost that nobody has replaced', async (t) => {
+  const synced = start(t);
+  for (const path of ['blank.md', 'other.md', 'taken.md']) synced.write(path, path);
+  await synced.sync();
+  const aside = (expected: string, path: string, text: string) =>
+    synced.write(`.notes-sync/aside/${hashOf(expected)}-x/${path}`, text);
+  aside('taken.md', 'taken.md', 'taken.md');
+  aside('blank.md', 'blank.md', ' ');
+  aside('other.md', 'other.md', 'written later');
+  aside('missing', 'deep/missing.md', 'written later, too');
+  await assertTexts(synced, [
+    ...['blank.md', 'other.md', 'taken.md'],
+    ...['written later', 'written later, too'],
+  ]);
+  assert.equal(synced.read('deep/missing.md'), 'written later, too');
+  assert.equal(readdirSync(synced.at('.notes-sync/trash')).length, 2);
+});
+
+test('sync: a note that is created anew with the text of a file that is gone', async (t) => {
+  const synced = await startInStep(t);
+  synced.remove('a.md');
+  await synced.erase('a.md');
+  await synced.put('a.md', 'a');
+  await synced.sync();
+  await synced.sync();
+  assert.deepEqual(synced.files(), await synced.notes());
 });
 
 test('sync: a text whose answer was lost is no change of somebody else', async (t) => {
@@ -143,7 +209,7 @@ test('sync: a text whose answer was lost is no change of somebody else', async (
     afterAnswer(t, path === 'a.md' ? 'PATCH' : 'POST', async () => {
       isSent = true;
     });
-    await syncUntil(synced, 'state', () => isSent);
+    assert.ok(await syncUntil(synced, (effect) => effect === 'state' && isSent));
     synced.write(path, 'later');
     await assertTexts(synced, path === 'a.md' ? ['later'] : ['a', 'later']);
   }
@@ -151,7 +217,7 @@ test('sync: a text whose answer was lost is no change of somebody else', async (
 
 test('sync: a note that changes while all notes are read is looked at again', async (t) => {
   const synced = await startInStep(t);
-  const other = folderOf(t, synced.service);
+  const other = folderOf(t, synced.service, synced.prefix);
   afterAnswer(t, 'GET /notes', () => synced.put('a.md', 'later'));
   await other.sync();
   await assertTexts(other, ['later']);
@@ -177,25 +243,22 @@ test('sync: a note that changes behind the changes of a run is in the next run',
 test('sync: a first run that breaks off, and then another service: nothing is deleted', {
   skip: needsFile,
 }, async (t) => {
-  const synced = await startSynced(t);
-  for (const path of ['a.md', 'b.md']) await synced.put(path, path);
+  // On a new file, which has a generation of its own.
+  const service = await startService(t, { db: newFile(t) });
   for (let states = 1, isThere = true; isThere; states += 1) {
-    const folder = folderOf(t, synced.service);
-    // On a new file, which has a generation of its own.
-    const other = await startSynced(t, { db: newFile(t) });
-    folder.write('c.md', 'c');
+    const synced = start(t);
+    for (const path of ['a.md', 'b.md']) await synced.put(path, path);
+    synced.write('c.md', 'c');
     let count = 0;
-    isThere = await syncUntil(folder, 'state', () => {
-      count += 1;
+    isThere = await syncUntil(synced, (effect) => {
+      if (effect === 'state') count += 1;
       return count === states;
-    }).then(
-      () => true,
-      () => false,
-    );
-    const files = folder.files();
-    await runInProcess(['sync', folder.folder, other.service.url]);
-    assert.deepEqual(folder.files(), { ...files, ...(await other.notes()) }, `state ${states}`);
-    assert.deepEqual(await other.notes(), folder.files());
+    });
+    const files = synced.files();
+    const other = synced.with(service);
+    await other.sync();
+    assert.deepEqual(synced.files(), files, `state ${states}`);
+    assert.deepEqual(await other.notes(), files);
   }
 });
 
