@@ -255,8 +255,12 @@ async function keepCursor(run: Run, cursor: string, hasActed: boolean): Promise<
   const changes = hasActed ? await readChanges(run, cursor) : undefined;
   if (changes) {
     state.confirm(changes.created);
-    const known = new Map([...state.bases.values()].map(({ id, etag }) => [id, etag]));
-    for (const [id, note] of changes.notes) if (note?.etag !== known.get(id)) run.again.add(id);
+    const known = new Map<number | undefined, string>();
+    // A note that was moved meanwhile may be at two paths.
+    for (const [path, { id, etag }] of state.bases)
+      known.set(id, known.has(id) ? '' : `${etag} ${path}`);
+    for (const [id, note] of changes.notes)
+      if (known.get(id) !== (note && `${note.etag} ${note.path}`)) run.again.add(id);
   }
   const again = run.again.size > 0 ? { again: [...run.again] } : {};
   const next = changes?.cursor ?? cursor;

@@ -121,6 +121,15 @@ function joinSides(folder: string, service: Service, prefix: string): SyncedFold
   };
 }
 
+/** Asserts that both sides have these texts, and that a further run does nothing. */
+export async function assertInStep(synced: SyncedFolder, texts: Texts): Promise<void> {
+  assert.deepEqual(synced.files(), texts);
+  assert.deepEqual(await synced.notes(), texts);
+  const { lines, warnings, status, progress } = await synced.sync();
+  const silence = { lines: [], warnings: '', status: 0, progress: '' };
+  assert.deepEqual({ lines, warnings, status, progress }, silence);
+}
+
 /** Runs with `happen` before each effect; if it throws, the run breaks off there. */
 export async function syncWith(
   synced: SyncedFolder,

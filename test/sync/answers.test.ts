@@ -1,52 +1,55 @@
-// Answers that are lost, late or not those of the service.
+// Answers that are lost, late or not those of the service, and what others do just before them.
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import type { Ends } from '../support/engine.ts';
+import { type Passed, startFlakyProxy } from '../support/flaky-proxy.ts';
 import { type CommandOutput, runInProcess } from '../support/in-process-command.ts';
-import { type SyncedFolder, startSynced } from '../support/synced-folder.ts';
+import { type SyncedFolder, shareService } from '../support/synced-folder.ts';
 
-/** What becomes of an answer; it is lost unless this answers in its place, or returns true. */
-type Interfere = (sent: IncomingMessage, answer: ServerResponse, count: number) => boolean;
+const start = await shareService({ after });
 
-/** Starts a proxy in front of the service; returns how to run the command through it. */
+type Run = (...args: string[]) => Promise<CommandOutput>;
+
+/** Starts a proxy for requests that change notes; returns how to run the command through it. */
 async function startProxy(
   t: Ends,
-  { service, folder }: SyncedFolder,
-  interfere: Interfere,
-  before: (sent: IncomingMessage) => Promise<void> = async () => {},
-): Promise<(...args: string[]) => Promise<CommandOutput>> {
+  { service, folder, prefix }: SyncedFolder,
+  pass: (
+    forward: () => Promise<Passed | undefined>,
+    count: number,
+    target: string,
+  ) => Promise<Passed | undefined>,
+): Promise<Run> {
   let count = 0;
-  const server = createServer(async (sent, answer) => {
-    const { method, url, headers } = sent;
-    if (method !== 'GET') count += 1;
-    const own = count;
-    await before(sent);
-    const forwarded = request(`${service.url}${url}`, { method, headers }, (received) => {
-      if (method !== 'GET' && !interfere(sent, answer, own)) {
-        received.resume().on('end', () => answer.destroy());
-        return;
-      }
-      if (answer.writableEnded) received.resume();
-      else received.pipe(answer.writeHead(received.statusCode ?? 0, received.headers));
-    });
-    sent.pipe(forwarded);
-  });
-  t.after(() => server.close().closeAllConnections());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return (...args) => runInProcess(['sync', folder, `http://127.0.0.1:${port}`, ...args]);
+  const url = await startFlakyProxy(
+    t,
+    () => service.url,
+    (forward, method, target) => {
+      if (method === 'GET') return forward();
+      count += 1;
+      return pass(forward, count, target);
+    },
+  );
+  return (...args) => runInProcess(['sync', folder, url, '--folder', prefix, ...args]);
+}
+
+/** Returns the answer of a problem. */
+function problem(status: number, detail: string): Passed {
+  const headers = { 'content-type': 'application/problem+json', 'retry-after': '2' };
+  return { status, headers, bytes: JSON.stringify({ type: 'about:blank', status, detail }) };
 }
 
 test('sync: an answer that is lost is no conflict, and nothing is done twice', async (t) => {
-  const synced = await startSynced(t);
-  // Each first answer is lost.
-  const run = await startProxy(t, synced, (_sent, _answer, count) => count % 2 === 0);
+  const synced = start(t);
+  const run = await startProxy(t, synced, async (forward, count) => {
+    const answer = await forward();
+    return count % 2 === 0 ? answer : undefined;
+  });
   for (const path of ['a.md', 'b.md', 'c.md', 'd.md'])
     synced.write(path, `---\ntags: [x]\n---\n${path}`);
   await run();
+  const { id } = await synced.note('c.md');
   synced.write('a.md', '---\ntags: [y]\n---\nchanged');
   synced.remove('b.md');
   renameSync(synced.at('c.md'), synced.at('moved.md'));
@@ -56,16 +59,18 @@ test('sync: an answer that is lost is no conflict, and nothing is done twice', a
   assert.deepEqual(Object.keys(files), ['a.md', 'd.md', 'moved.md']);
   assert.deepEqual(await synced.notes(), files);
   assert.deepEqual((await synced.note('a.md')).tags, ['y']);
-  const trash = (await synced.service.request('GET', '/trash')).json;
-  assert.equal(trash.items.length, 1, 'only the note of b.md was deleted');
+  assert.equal((await synced.note('moved.md')).id, id);
   assert.equal((await run()).output, '');
 });
 
 test('sync: a text whose answer was lost for good is what both sides had', async (t) => {
-  const synced = await startSynced(t);
+  const synced = start(t);
   synced.write('a.md', 'a');
   await synced.sync();
-  const run = await startProxy(t, synced, () => false);
+  const run = await startProxy(t, synced, async (forward) => {
+    await forward();
+    return undefined;
+  });
   synced.write('a.md', 'sent');
   synced.write('new.md', 'sent');
   assert.equal((await run()).status, 2);
@@ -78,19 +83,16 @@ test('sync: a text whose answer was lost for good is what both sides had', async
 });
 
 test('sync: what others write just before a request is kept', async (t) => {
-  const synced = await startSynced(t);
+  const synced = start(t);
   const changed = new Set<string>();
-  const run = await startProxy(
-    t,
-    synced,
-    () => true,
-    async ({ method, url = '' }) => {
-      const [, name] = /^\/named\/([^?]*)/.exec(url) ?? [];
-      if (method === 'GET' || name === undefined || changed.has(name)) return;
+  const run = await startProxy(t, synced, async (forward, _, target) => {
+    const name = target.replace(/.*\//, '');
+    if (name.endsWith('.md') && !changed.has(name)) {
       changed.add(name);
       await synced.put(name, `theirs ${name}`);
-    },
-  );
+    }
+    return forward();
+  });
   for (const path of ['send.md', 'delete.md', 'move.md']) synced.write(path, path);
   await synced.sync();
   synced.write('send.md', 'mine');
@@ -106,20 +108,15 @@ test('sync: what others write just before a request is kept', async (t) => {
 });
 
 test('sync: what others change during a run is noticed by the next one', async (t) => {
-  const synced = await startSynced(t);
+  const synced = start(t);
   for (const path of ['a.md', 'b.md', 'c.md']) synced.write(path, path);
   await synced.sync();
-  const run = await startProxy(
-    t,
-    synced,
-    () => true,
-    async ({ method }) => {
-      if (method === 'GET') return;
-      await synced.put('b.md', 'theirs');
-      await synced.put('new.md', 'theirs');
-      await synced.service.request('DELETE', '/named/c.md');
-    },
-  );
+  const run = await startProxy(t, synced, async (forward) => {
+    await synced.put('b.md', 'theirs');
+    await synced.put('new.md', 'theirs');
+    await synced.erase('c.md');
+    return forward();
+  });
   synced.write('a.md', 'mine');
   await run();
   assert.deepEqual(Object.keys(synced.files()), ['a.md', 'b.md', 'c.md']);
@@ -127,46 +124,39 @@ test('sync: what others change during a run is noticed by the next one', async (
   assert.deepEqual(synced.files(), { 'a.md': 'mine', 'b.md': 'theirs', 'new.md': 'theirs' });
 });
 
-test('sync: a deletion that was not planned is looked at twice, in the next run', async (t) => {
-  const synced = await startSynced(t);
-  synced.write('a.md', 'a');
+test('sync: a note that takes the path of one just before its deletion is not at two', async (t) => {
+  const synced = start(t);
+  for (const path of ['a.md', 'b.md']) synced.write(path, path);
   await synced.sync();
-  await synced.put('a.md', 'theirs');
-  const run = await startProxy(
-    t,
-    synced,
-    () => true,
-    async ({ url = '' }) => {
-      if (url.startsWith('/named/a.md')) await synced.service.request('DELETE', '/named/a.md');
-    },
-  );
+  synced.remove('b.md');
+  const run = await startProxy(t, synced, async (forward) => {
+    await synced.erase('b.md');
+    await synced.rename('a.md', 'b.md');
+    return forward();
+  });
   await run();
-  assert.deepEqual(synced.files(), { 'a.md': 'a' });
-  assert.equal((await synced.sync()).lines[0], 'delete here a.md');
+  await synced.sync();
+  assert.deepEqual(synced.files(), { 'b.md': 'a.md' });
+  assert.deepEqual(await synced.notes(), { 'b.md': 'a.md' });
 });
 
 test('sync: waits as long as the service asks for', async (t) => {
-  const synced = await startSynced(t, { rateLimit: 60 });
-  for (let n = 0; n < 200; n += 1) synced.write(`${n}.md`, `${n}`);
-  let busy = 0;
-  const run = await startProxy(t, synced, (_sent, answer, count) => {
-    if (count % 3 === 0) return true;
-    busy += 1;
-    answer.writeHead(count % 3 === 1 ? 429 : 503, { 'retry-after': '2' }).end();
-    return true;
+  const synced = start(t);
+  synced.write('a.md', 'a');
+  const run = await startProxy(t, synced, async (forward, count) => {
+    if (count > 6) return forward();
+    return problem(count % 2 === 0 ? 429 : 503, 'Later.');
   });
-  const { status } = await run();
-  assert.equal(status, 0);
-  assert.ok(busy > 0);
+  assert.deepEqual([(await run()).status, await synced.notes()], [0, { 'a.md': 'a' }]);
 });
 
 test('sync: without an answer after five tries, nothing is done', async (t) => {
-  const synced = await startSynced(t);
+  const synced = start(t);
   synced.write('a.md', 'a');
   let tries = 0;
-  const run = await startProxy(t, synced, () => {
-    tries += 1;
-    return false;
+  const run = await startProxy(t, synced, async (_, count) => {
+    tries = count;
+    return undefined;
   });
   const { status, warnings } = await run();
   assert.equal(status, 2);
@@ -175,16 +165,10 @@ test('sync: without an answer after five tries, nothing is done', async (t) => {
 });
 
 test('sync: a key that only reads can pull, and is refused otherwise', async (t) => {
-  const synced = await startSynced(t);
+  const synced = start(t);
   synced.write('a.md', 'a');
   await synced.put('b.md', 'b');
-  const run = await startProxy(t, synced, (_sent, answer) => {
-    const problem = { type: 'about:blank', title: 'Forbidden', status: 403, detail: 'Only reads.' };
-    answer
-      .writeHead(403, { 'content-type': 'application/problem+json' })
-      .end(JSON.stringify(problem));
-    return true;
-  });
+  const run = await startProxy(t, synced, async () => problem(403, 'Only reads.'));
   const refused = await run();
   assert.deepEqual([refused.status, refused.warnings], [2, 'notes-server: Only reads.\n']);
   assert.equal((await run('--pull')).status, 0);

@@ -78,17 +78,6 @@ async function assertTexts(synced: SyncedFolder, texts: readonly string[]): Prom
     assert.deepEqual(readdirSync(synced.at(`.notes-sync/${place}`)), []);
 }
 
-test('sync: a note that changes before a send or a deletion is no loss', async (t) => {
-  const sent = await startInStep(t);
-  sent.write('a.md', 'here');
-  afterAnswer(t, 'GET /changes', () => sent.put('a.md', 'there'));
-  await assertTexts(sent, ['here', 'there']);
-  const removed = await startInStep(t);
-  removed.remove('a.md');
-  afterAnswer(t, 'GET /changes', () => removed.put('a.md', 'there'));
-  await assertTexts(removed, ['there']);
-});
-
 /** Of which act, before which of its effects the file is written, and the texts in the end. */
 const WRITTEN: readonly (readonly [act: string, effect: Effect, texts: readonly string[]])[] = [
   ['get', 'aside', ['here', 'there']],
@@ -201,20 +190,6 @@ test('sync: a note that is created anew with the text of a file that is gone', a
   assert.deepEqual(synced.files(), await synced.notes());
 });
 
-test('sync: a text whose answer was lost is no change of somebody else', async (t) => {
-  for (const path of ['a.md', 'new.md']) {
-    const synced = await startInStep(t);
-    synced.write(path, 'sent');
-    let isSent = false;
-    afterAnswer(t, path === 'a.md' ? 'PATCH' : 'POST', async () => {
-      isSent = true;
-    });
-    assert.ok(await syncUntil(synced, (effect) => effect === 'state' && isSent));
-    synced.write(path, 'later');
-    await assertTexts(synced, path === 'a.md' ? ['later'] : ['a', 'later']);
-  }
-});
-
 test('sync: a note that changes while all notes are read is looked at again', async (t) => {
   const synced = await startInStep(t);
   const other = folderOf(t, synced.service, synced.prefix);
@@ -232,12 +207,13 @@ test('sync: a note that changed while its file could be no note is looked at aga
   await assertTexts(synced, ['there']);
 });
 
-test('sync: a note that changes behind the changes of a run is in the next run', async (t) => {
+test('sync: a deletion that was not planned is looked at twice, in the next run', async (t) => {
   const synced = await startInStep(t);
-  synced.write('b.md', 'b');
-  afterAnswer(t, 'POST', () => synced.put('a.md', 'there'));
+  await synced.put('a.md', 'there');
+  afterAnswer(t, 'GET /changes', () => synced.erase('a.md'));
   await synced.sync();
-  await assertTexts(synced, ['b', 'there']);
+  assert.deepEqual(synced.files(), { 'a.md': 'a' });
+  assert.equal((await synced.sync()).lines[0], 'delete here a.md');
 });
 
 test('sync: a first run that breaks off, and then another service: nothing is deleted', {
