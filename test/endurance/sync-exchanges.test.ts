@@ -7,7 +7,7 @@ import { newFile } from '../support/databases.ts';
 import { startFlakyProxy } from '../support/flaky-proxy.ts';
 import { runInProcess } from '../support/in-process-command.ts';
 import { type Service, startService } from '../support/service.ts';
-import { folderOf, namedNotes, type SyncedFolder } from '../support/synced-folder.ts';
+import { folderOf, namedNotes, type SyncedFolder, syncUntil } from '../support/synced-folder.ts';
 
 const QUIET_RUNS = 3;
 
@@ -93,3 +93,22 @@ async function play(
   await service.close();
   return isThere;
 }
+
+test('sync: a first run that breaks off, and then another service: nothing is deleted', async (t) => {
+  const [service, exchanged] = [await startService(t), await startService(t)];
+  for (let states = 1, isThere = true; isThere; states += 1) {
+    const synced = folderOf(t, service, `${states}/`);
+    for (const path of ['a.md', 'b.md']) await synced.put(path, path);
+    synced.write('c.md', 'c');
+    let count = 0;
+    isThere = await syncUntil(synced, (effect) => {
+      if (effect === 'state') count += 1;
+      return count === states;
+    });
+    const files = synced.files();
+    const other = synced.with(exchanged);
+    await other.sync();
+    assert.deepEqual(synced.files(), files, `state ${states}`);
+    assert.deepEqual(await other.notes(), files);
+  }
+});

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { MAX_BODY_LENGTH } from '../../src/contract/generated.js';
 import { runInProcess } from '../support/in-process-command.ts';
+import { replaceInFs, systemError } from '../support/other-file-systems.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { fill, NO_MOUNT, smallDisk } from '../support/small-disk.ts';
-import { folderOf } from '../support/synced-folder.ts';
+import { folderOf, startSynced } from '../support/synced-folder.ts';
 
 /** Runs that bring both sides in step. */
 const QUIET_RUNS = 3;
@@ -49,5 +50,34 @@ test('sync: on a full disk no text is lost, and the next runs bring both in step
     for (const path of Object.keys(texts)) rmSync(at(path));
     assert.equal((await run()).status, 0);
     rmSync(at('.notes-sync/trash'), { recursive: true });
+  }
+});
+
+test('sync: a disk that is full at any call loses nothing', async (t) => {
+  const synced = await startSynced(t);
+  let left = Number.POSITIVE_INFINITY;
+  const refuse =
+    (original: (...args: never[]) => unknown) =>
+    (path: never, ...rest: never[]) => {
+      if (String(path).includes('.notes-sync') && left-- <= 0) throw systemError('ENOSPC');
+      return original(path, ...rest);
+    };
+  replaceInFs(t, { openSync: refuse, appendFileSync: refuse, mkdirSync: refuse, linkSync: refuse });
+  for (let full = 0, isOver = false; !isOver; full += 1) {
+    const [a, b, c] = [`a ${full}`, `b ${full}`, `c ${full}`];
+    for (const path of ['a.md', 'b.md']) synced.write(path, path);
+    await synced.sync();
+    synced.write('a.md', a);
+    await synced.put('a.md', b);
+    await synced.put('b.md', c);
+    left = full;
+    await synced.sync();
+    isOver = left > 0;
+    left = Number.POSITIVE_INFINITY;
+    for (let run = 0; run < 2; run += 1) await synced.sync();
+    const files = synced.files();
+    assert.deepEqual(files, await synced.notes());
+    for (const text of [a, b, c])
+      assert.ok(Object.values(files).includes(text), `${full}: ${text}`);
   }
 });

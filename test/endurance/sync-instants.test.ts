@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, renameSync } from 'node:fs';
 import { after, type TestContext, test } from 'node:test';
-import { EFFECTS } from '../../src/sync/effects.ts';
-import { type SyncedFolder, shareService } from '../support/synced-folder.ts';
+import { type SyncedFolder, shareService, syncUntil, syncWith } from '../support/synced-folder.ts';
 
 /** Runs that bring both sides in step. */
 const QUIET_RUNS = 3;
@@ -85,6 +84,33 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     owed: ['a', 'b'],
     paths: ['a.md', 'm.md'],
   },
+  'clear what was replaced': {
+    isKnown: true,
+    async prepare(place) {
+      await place.put('a.md', 'there');
+      await place.sync();
+    },
+    owed: ['there', 'b'],
+    paths: ['a.md'],
+  },
+  'bring back what was to be replaced': {
+    isKnown: true,
+    async prepare(place) {
+      await place.put('a.md', 'there');
+      assert.ok(await syncUntil(place, (effect) => effect === 'place'));
+    },
+    owed: ['there', 'b'],
+    paths: ['a.md'],
+  },
+  'bring back what was to be moved': {
+    isKnown: true,
+    async prepare(place) {
+      await place.rename('a.md', 'm.md');
+      assert.ok(await syncUntil(place, (effect) => effect === 'place'));
+    },
+    owed: ['a', 'b'],
+    paths: ['a.md', 'm.md'],
+  },
 };
 
 /** What happens at an instant; `owed` are the texts that must be live in the end. */
@@ -114,18 +140,12 @@ const HAPPENINGS: Readonly<Record<string, Happen>> = { writeHere, saveHere, remo
 
 /** Runs with `happen` before the effect number `at`, and none from `end` on; whether it came. */
 async function runWith(place: SyncedFolder, at: number, end: number, happen: () => void) {
-  const { before } = EFFECTS;
   let count = 0;
-  EFFECTS.before = () => {
+  await syncWith(place, () => {
     count += 1;
     if (count === at) happen();
     if (count >= end) throw new Error('killed');
-  };
-  try {
-    await place.sync();
-  } finally {
-    EFFECTS.before = before;
-  }
+  });
   return count >= at;
 }
 

@@ -11,6 +11,8 @@ export interface InProcessParts {
   readonly onProgress?: (line: string) => void;
   /** Called with each part of its standard output, which waits for it. */
   readonly onOutput?: (text: string) => Promise<void> | void;
+  /** Called with each line for people. */
+  readonly onWarning?: (line: string) => void;
   /** Stops the command as a signal does. */
   readonly stop?: AbortSignal;
 }
@@ -32,7 +34,7 @@ export async function runInProcess(
   parts: InProcessParts = {},
 ): Promise<CommandOutput> {
   const { env = {}, input = '', onProgress = () => {}, onOutput } = parts;
-  const { stop = new AbortController().signal } = parts;
+  const { stop = new AbortController().signal, onWarning = () => {} } = parts;
   const command = parseCommand(args, env);
   assert.ok(command.kind === 'run', `${args} cannot run inside the test`);
   let output = '';
@@ -53,6 +55,7 @@ export async function runInProcess(
     },
     warn(line) {
       warnings += `${line}\n`;
+      onWarning(line);
     },
     stopOnSignal: () => stop,
   });

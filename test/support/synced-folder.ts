@@ -28,8 +28,8 @@ export interface SyncedFolder {
   files(): Texts;
   /** Resolves with the notes, by their paths. */
   notes(): Promise<Texts>;
-  /** Resolves with the note of a path: its id, title and tags. */
-  note(path: string): Promise<{ id: number; title: string; tags: string[] }>;
+  /** Resolves with the note of a path, with its tags. */
+  note(path: string): Promise<{ id: number; title: string; body: string; tags: string[] }>;
   /** Replaces or creates the note of a path. */
   put(path: string, body: string): Promise<void>;
   /** Changes members of the note of a path. */

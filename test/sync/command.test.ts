@@ -1,17 +1,33 @@
-// The command `sync` as a process: its key, its statuses, its lock, its signals, what it loads.
+// The command `sync`: its key, its statuses, its lock, its signals, and what it loads.
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
-import { test } from 'node:test';
-import { assertRefused, preload, runCommand, startCommand, stop } from '../support/command.ts';
+import { after, type TestContext, test } from 'node:test';
+import { SYNC_TIMES } from '../../src/sync/effects.ts';
+import { startCommand, stop } from '../support/command.ts';
+import { runInProcess } from '../support/in-process-command.ts';
 import { closureOf, sourceAt } from '../support/sources.ts';
-import { folderOf, startSynced } from '../support/synced-folder.ts';
-import { unprivileged } from '../support/unprivileged.ts';
+import {
+  folderOf,
+  type SyncedFolder,
+  shareService,
+  startSynced,
+} from '../support/synced-folder.ts';
 import { until } from '../support/until.ts';
 
 /** The status if nothing was done. */
 const NOTHING = 2;
+
+const start = await shareService({ after });
+
+/** Asserts that a command says why it did nothing. */
+async function assertDoesNothing(args: readonly string[], reason: RegExp, env = {}) {
+  const { status, output, warnings } = await runInProcess(['sync', ...args], { env });
+  assert.match(warnings, /^notes-server: [^\n]+\n$/);
+  assert.match(warnings, reason);
+  assert.deepEqual({ status, output }, { status: NOTHING, output: '' });
+}
 
 test('sync: the command loads neither the server nor SQLite', () => {
   const modules = [...closureOf('sync/feature.ts')];
@@ -24,136 +40,112 @@ test('sync: the command loads neither the server nor SQLite', () => {
   assert.ok(!modules.includes('http/server.ts'));
 });
 
-test('sync: without what it needs, nothing is done, with status 2', async (t) => {
-  const { folder, service } = await startSynced(t);
+test('sync: without what it needs, nothing is done', async (t) => {
+  const { folder, service } = start(t);
   const refused: readonly [args: readonly string[], reason: RegExp][] = [
-    [[], /sync takes DIR and URL/],
-    [[folder], /sync takes DIR and URL/],
-    [[folder, service.url, 'more'], /sync takes DIR and URL/],
     [[folder, 'ftp://127.0.0.1'], /URL must be that of a service/],
     [[folder, service.url, '--push', '--pull'], /--push and --pull exclude each other/],
     [[folder, service.url, '--max-delete', 'all'], /--max-delete takes a whole number/],
     [[`${folder}/missing`, service.url], /no such file or directory/],
     [[folder, service.url, '--key-file', `${folder}/missing`], /no such file or directory/],
-    [[folder, service.url, '--exts', 'md'], /unknown option '--exts'/],
   ];
-  for (const [args, reason] of refused)
-    assertRefused(await runCommand(t, ['sync', ...args]), NOTHING, reason);
+  for (const [args, reason] of refused) await assertDoesNothing(args, reason);
+  for (const args of [[], [folder], [folder, service.url, 'more']])
+    await assert.rejects(runInProcess(['sync', ...args]), /sync takes DIR and URL/);
 });
 
 test('sync: sends the key of the environment or of a file', async (t) => {
-  const synced = await startSynced(t, { apiKeys: ['secret', 'other'] });
-  const args = ['sync', synced.folder, synced.service.url];
-  assertRefused(await runCommand(t, args), NOTHING, /key/);
+  const { folder, service, at, write } = await startSynced(t, { apiKeys: ['secret', 'other'] });
+  await assertDoesNothing([folder, service.url], /key/);
+  const args = ['sync', folder, service.url];
   const env = { NOTES_KEY: 'secret' };
-  const silent = { status: 0, signal: null, stdout: '', stderr: '' };
-  assert.deepEqual(await runCommand(t, args, { env }), silent);
-  writeFileSync(synced.at('key'), 'other\n');
-  assert.deepEqual(await runCommand(t, [...args, '--key-file', synced.at('key')]), silent);
-});
-
-test('sync: a file that cannot be a note is status 1', async (t) => {
-  const synced = await startSynced(t);
-  synced.write('a.md', '');
-  synced.write('b\u001b[2J.md', 'b');
-  const { status, stdout, stderr } = await runCommand(t, [
-    'sync',
-    synced.folder,
-    synced.service.url,
-  ]);
-  assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
-  assert.match(stderr, /^left a\.md: it is blank$/m);
-  assert.match(stderr, /^left b\\x1b\[2J\.md: its name must not have control characters/m);
-});
-
-test('sync: a file that cannot be read is left, a folder that cannot ends the run', async (t) => {
-  const parts = unprivileged(t);
-  if (!parts) return t.skip('no user is without privileges');
-  const { service, notes } = await startSynced(t);
-  const folder = join(parts.folder, 'notes');
-  mkdirSync(join(folder, 'deep'), { recursive: true });
-  chmodSync(folder, 0o777);
-  for (const path of ['a.md', 'b.md', 'deep/c.md']) writeFileSync(join(folder, path), path);
-  chmodSync(join(folder, 'a.md'), 0);
-  const run = () => runCommand(t, ['sync', folder, service.url], parts);
-  const { status, stderr } = await run();
-  assert.equal(status, 1);
-  assert.match(stderr, /^left a\.md: EACCES/);
-  chmodSync(join(folder, 'deep'), 0);
-  assertRefused(await run(), NOTHING, /EACCES/);
-  chmodSync(join(folder, 'deep'), 0o777);
-  assert.deepEqual(Object.keys(await notes()), ['b.md', 'deep/c.md']);
+  assert.equal((await runInProcess(args, { env })).status, 0);
+  write('key', 'other\n');
+  assert.equal((await runInProcess([...args, '--key-file', at('key')])).status, 0);
 });
 
 test('sync: what is no notes-server is not believed that notes are gone', async (t) => {
-  const synced = await startSynced(t);
+  const synced = start(t);
   synced.write('a.md', 'a');
   await synced.sync();
-  const { createServer } = await import('node:http');
   const server = createServer((_, answer) => answer.writeHead(404).end('Not here'));
   t.after(() => server.close());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  const ending = await runCommand(t, ['sync', synced.folder, `http://127.0.0.1:${port}`]);
-  assertRefused(ending, NOTHING, /status 404, and is no notes-server/);
+  const args = [synced.folder, `http://127.0.0.1:${Object(server.address()).port}`];
+  const reason = /status 404, and is no notes-server/;
+  await assertDoesNothing([...args, '--folder', synced.prefix], reason);
   assert.deepEqual(synced.files(), { 'a.md': 'a' });
 });
 
-test('sync: a second run in the same folder does nothing, with status 2', async (t) => {
-  const synced = await startSynced(t);
-  const args = ['sync', synced.folder, synced.service.url];
-  const first = startCommand(t, [...args, '--follow']);
-  synced.write('a.md', 'a');
-  await until(async () => 'a.md' in (await synced.notes()));
-  const second = await runCommand(t, args);
-  assertRefused(second, NOTHING, new RegExp(`process ${first.process.pid} on .* is at work here`));
-  assert.equal((await stop(first)).status, 0);
-  assert.equal((await runCommand(t, args)).status, 0);
+test('sync: a second run in the same folder does nothing, and a signal ends the first', async (t) => {
+  const synced = start(t);
+  const args = ['sync', synced.folder, synced.service.url, '--folder', synced.prefix];
+  const left = /^left \\x1b\[2J\.md: its name must not have control characters[^\n]*\n$/;
+  synced.write('\u001b[2J.md', 'a');
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    synced.write(`${signal}.md`, 'a');
+    const first = startCommand(t, [...args, '--follow']);
+    await until(async () => `${signal}.md` in (await synced.notes()));
+    const { status, warnings } = await synced.sync();
+    assert.equal(status, NOTHING);
+    assert.match(warnings, new RegExp(`process ${first.process.pid} on .* is at work here`));
+    const ending = await stop(first, signal);
+    assert.equal(ending.status, 0);
+    assert.match(ending.stderr, left);
+  }
+  assert.equal((await synced.sync()).status, 1);
 });
 
 test('sync: the lock of a process that has ended is taken over', async (t) => {
-  const synced = await startSynced(t);
-  const { pid } = (await runCommand(t, ['--version'])) && process;
-  mkdirSync(synced.at('.notes-sync'));
+  const synced = start(t);
   synced.write('a.md', 'a');
   // This process has the number, but another start.
-  writeFileSync(synced.at('.notes-sync/lock'), `${pid} 1 ${hostname()}`);
+  synced.write('.notes-sync/lock', `${process.pid} 1 ${hostname()}`);
   assert.equal((await synced.sync()).status, 0);
-  writeFileSync(synced.at('.notes-sync/lock'), `${pid} 1 elsewhere`);
+  synced.write('.notes-sync/lock', `${process.pid} 1 elsewhere`);
   assert.match((await synced.sync()).warnings, /process \d+ on elsewhere is at work here/);
 });
 
+/** Follows a folder until the result is called, which resolves with what the command wrote. */
+function follow(
+  t: TestContext,
+  { folder, service, prefix }: SyncedFolder,
+  onWarning = (_line: string) => {},
+) {
+  const stopping = new AbortController();
+  const args = ['sync', folder, service.url, '--folder', prefix, '--follow'];
+  const ended = runInProcess(args, { stop: stopping.signal, onWarning });
+  const end = () => {
+    stopping.abort();
+    return ended;
+  };
+  t.after(end);
+  return end;
+}
+
 test('sync: --follow makes no folder anew that is away, and goes on later', async (t) => {
-  const synced = await startSynced(t);
+  const { look, relisten } = SYNC_TIMES;
+  t.after(() => Object.assign(SYNC_TIMES, { look, relisten }));
+  Object.assign(SYNC_TIMES, { look: 5, relisten: 1 });
+  const synced = start(t);
   synced.write('a.md', 'a');
-  const times = new URL('../../src/sync/effects.js', import.meta.url);
-  const node = preload(
-    `const { SYNC_TIMES } = await import('${times}');
-     Object.assign(SYNC_TIMES, { collect: 1, look: 50, relisten: 1 });`,
-  );
-  const args = ['sync', synced.folder, synced.service.url, '--follow'];
-  const command = startCommand(t, args, { node });
+  let warned = '';
+  const end = follow(t, synced, (line) => {
+    warned += line;
+  });
   await until(async () => 'a.md' in (await synced.notes()));
   renameSync(synced.folder, `${synced.folder}-away`);
-  await command.says('no such file or directory');
+  await until(() => /no such file or directory/.test(warned));
   renameSync(`${synced.folder}-away`, synced.folder);
   synced.write('b.md', 'b');
   await until(async () => 'b.md' in (await synced.notes()));
-  assert.equal((await stop(command)).status, 0);
+  assert.equal((await end()).status, 0);
 });
 
-test('sync: --follow keeps both sides in step until a signal', async (t) => {
-  const synced = await startSynced(t);
-  const other = folderOf(t, synced.service);
-  // Tests do not wait for editors, nor for several events.
-  const times = new URL('../../src/sync/effects.js', import.meta.url);
-  const node = preload(
-    `const { SYNC_TIMES } = await import('${times}');
-     Object.assign(SYNC_TIMES, { collect: 1, missing: 1, relisten: 1 });`,
-  );
-  const commands = [synced, other].map(({ folder }) =>
-    startCommand(t, ['sync', folder, synced.service.url, '--follow'], { node }),
-  );
+test('sync: --follow keeps both sides in step', async (t) => {
+  const synced = start(t);
+  const other = folderOf(t, synced.service, synced.prefix);
+  const ends = [synced, other].map((each) => follow(t, each));
   synced.write('deep/a.md', 'a');
   await until(() => other.files()['deep/a.md'] === 'a');
   other.write('deep/a.md', 'a2');
@@ -162,10 +154,8 @@ test('sync: --follow keeps both sides in step until a signal', async (t) => {
   await until(() => [synced, other].every((each) => each.files()['b.md'] === 'b'));
   other.remove('b.md');
   await until(() => !('b.md' in synced.files()));
-  for (const [index, signal] of (['SIGTERM', 'SIGINT'] as const).entries()) {
-    const command = commands[index];
-    assert.ok(command);
-    const { status, stderr } = await stop(command, signal);
-    assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+  for (const end of ends) {
+    const { status, warnings } = await end();
+    assert.deepEqual({ status, warnings }, { status: 0, warnings: '' });
   }
 });

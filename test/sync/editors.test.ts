@@ -1,7 +1,6 @@
-// Editors and other programs save files in their ways while runs go on: by the system calls of
-// each, whose steps are divided at each effect of a run. What was saved is a note afterwards.
+// Editors and other programs save files in their ways while runs go on, each with its system calls:
+// some of them before a run, the others between two effects of it. What was saved is a note then.
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   copyFileSync,
@@ -13,13 +12,15 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { test } from 'node:test';
-import { EFFECTS, SYNC_TIMES } from '../../src/sync/effects.ts';
+import { after, test } from 'node:test';
+import { SYNC_TIMES } from '../../src/sync/effects.ts';
 import { between } from '../support/random.ts';
-import { type SyncedFolder, startSynced } from '../support/synced-folder.ts';
+import { type SyncedFolder, shareService, syncWith } from '../support/synced-folder.ts';
 
 /** More places are tried where tests may take longer. */
 const GAMES = Number(process.env.NOTES_TEST_GAMES ?? 1);
+
+const start = await shareService({ after });
 
 type Steps = readonly (() => void)[];
 
@@ -73,94 +74,109 @@ const WAYS: Readonly<Record<string, (file: string, text: string) => Steps>> = {
   'git checkout': (file, text) => [() => unlinkSync(file), ...inPlace(file, text)],
 };
 
-/** Where a run is interrupted: before its nth effect, or while a missing file is waited for. */
-type Place = number | 'wait';
+/** A program that saves a text in a file of its own, and has begun to do so. */
+class Program {
+  readonly path: string;
+  readonly saved: string;
+  readonly there: string;
+  readonly #steps: Steps;
+  #next = 0;
 
-/** Runs the command and takes the steps there, or else after it. */
-async function syncWhile(synced: SyncedFolder, place: Place, steps: Steps): Promise<void> {
-  const { before } = EFFECTS;
-  const { missing } = SYNC_TIMES;
-  let isOver = false;
-  let next = 0;
-  const once = () => {
-    if (isOver) return;
-    isOver = true;
+  constructor(synced: SyncedFolder, way: string, done: number) {
+    this.path = `${way} ${done}/a.md`;
+    this.saved = `${this.path} saved\n`;
+    this.there = `${this.path} there\n`;
+    this.#steps = WAYS[way]?.(synced.at(this.path), this.saved) ?? [];
+  }
+
+  get steps(): number {
+    return this.#steps.length;
+  }
+
+  /** Takes further steps. If its file is away, it says so, and its user saves again later. */
+  go(end = this.steps): void {
     try {
-      for (; next < steps.length; next += 1) steps[next]?.();
+      for (; this.#next < end; this.#next += 1) this.#steps[this.#next]?.();
     } catch (error) {
-      // The file is away for a moment: the program says so, and its user saves again.
       assert.equal(Object(error).code, 'ENOENT');
     }
-  };
-  let count = 0;
-  EFFECTS.before = () => {
-    if (count === place) once();
-    count += 1;
-  };
+  }
+}
+
+/** Starts each program as often as it has steps, which has then taken one more each time. */
+async function startPrograms(synced: SyncedFolder): Promise<readonly Program[]> {
+  const programs = Object.keys(WAYS).flatMap((way) => {
+    const { steps } = new Program(synced, way, 0);
+    return Array.from(
+      { length: steps },
+      (_, done) => [done, new Program(synced, way, done)] as const,
+    );
+  });
+  for (const [, { path }] of programs) synced.write(path, path);
+  await synced.sync();
+  for (const [done, program] of programs) program.go(done);
+  return programs.map(([, program]) => program);
+}
+
+/** Lets all programs end, and asserts that both sides come to rest with what they saved. */
+async function assertSaved(synced: SyncedFolder, programs: readonly Program[]): Promise<void> {
+  for (const program of programs) program.go();
+  for (let run = 0; run < 2; run += 1) await synced.sync();
+  const notes = await synced.notes();
+  assert.deepEqual(synced.files(), notes);
+  const live = Object.values(notes);
+  for (const { saved } of programs) assert.ok(live.includes(saved), `${saved}${live.join('')}`);
+  const { lines, warnings, status } = await synced.sync();
+  assert.deepEqual({ lines, warnings, status }, { lines: [], warnings: '', status: 0 });
+  assert.deepEqual(readdirSync(synced.at('.notes-sync/aside')), []);
+}
+
+test('sync: programs save while a run waits for files that are missing', async (t) => {
+  const { missing } = SYNC_TIMES;
+  t.after(() => Object.defineProperty(SYNC_TIMES, 'missing', { value: missing, writable: true }));
+  const synced = start(t);
+  const programs = await startPrograms(synced);
+  const notes = () => Promise.all(programs.map(({ path }) => synced.note(path)));
+  const before = await notes();
   Object.defineProperty(SYNC_TIMES, 'missing', {
     configurable: true,
     get() {
-      if (place === 'wait') once();
+      for (const program of programs) program.go();
       return missing;
     },
   });
-  try {
-    await synced.sync();
-  } finally {
-    EFFECTS.before = before;
-    Object.defineProperty(SYNC_TIMES, 'missing', { value: missing, writable: true });
-  }
-  for (; next < steps.length; next += 1) steps[next]?.();
-}
-
-/** Saves a text while a run goes on, which begins after `done` steps; the note may have changed. */
-async function save(
-  synced: SyncedFolder,
-  way: string,
-  done: number,
-  place: Place,
-  hasNew: boolean,
-) {
-  const at = `${way} ${done} ${place}`;
-  const path = `deep/${at} ${randomUUID()}.md`;
-  const [saved, there] = [`${path} saved\n`, `${path} there\n`];
-  synced.write(path, at);
   await synced.sync();
-  const { id } = await synced.note(path);
-  const steps = WAYS[way]?.(synced.at(path), saved) ?? [];
-  for (const step of steps.slice(0, done)) step();
-  if (hasNew) await synced.put(path, there);
-  await syncWhile(synced, place, steps.slice(done));
-  for (let run = 0; run < 2; run += 1) await synced.sync();
-  const notes = await synced.notes();
-  assert.deepEqual(synced.files(), notes, at);
-  const live = Object.values(notes);
-  assert.ok(live.includes(saved), `${at}: ${JSON.stringify(live)}`);
-  if (!hasNew) {
-    assert.equal(notes[path], saved, at);
-    if (place === 'wait') assert.equal((await synced.note(path)).id, id, at);
-  } else if (!live.includes(there)) {
-    // The program has replaced it.
-    const versions = await synced.service.request('GET', `/notes/${id}/versions?fields=body`);
-    assert.ok(
-      versions.json.items.some(({ body }: { body: string }) => body === there),
-      at,
-    );
-  }
-  const { lines, warnings, status } = await synced.sync();
-  assert.deepEqual({ lines, warnings, status }, { lines: [], warnings: '', status: 0 }, at);
-  assert.deepEqual(readdirSync(synced.at('.notes-sync/aside')), [], at);
-  return steps.length;
-}
+  await assertSaved(synced, programs);
+  for (const [index, { id, body }] of (await notes()).entries())
+    assert.deepEqual([id, body], [before[index]?.id, programs[index]?.saved]);
+});
 
-for (const way of Object.keys(WAYS))
-  for (const hasNew of [false, true])
-    test(`sync: ${way} saves during a run${hasNew ? ' that gets a new text' : ''}`, async (t) => {
-      const synced = await startSynced(t);
-      for (let done = 0, steps = 1; done < steps; done += 1) {
-        for (let game = 0; game < GAMES; game += 1)
-          steps = await save(synced, way, done, hasNew ? between(0, 8) : 'wait', hasNew);
-        for (const path of Object.keys(synced.files())) synced.remove(path);
-        await synced.sync('--max-delete', '1000');
+test('sync: programs save during a run that gets new texts', async (t) => {
+  for (let game = 0; game < GAMES; game += 1) {
+    const synced = start(t);
+    const programs = await startPrograms(synced);
+    for (const { path, there } of programs) await synced.put(path, there);
+    // The number of the effect, from the first of its file on; 0 is the first of the run.
+    const left = new Map(programs.map((program) => [program, between(0, 4)]));
+    const begun = new Set<Program>();
+    await syncWith(synced, (_, what) => {
+      for (const [program, count] of left) {
+        if (what.includes(program.path)) begun.add(program);
+        const now = begun.has(program) ? count - 1 : count;
+        left.set(program, now);
+        if (now === 0) program.go();
       }
     });
+    await assertSaved(synced, programs);
+    const live = Object.values(await synced.notes());
+    for (const { path, there } of programs)
+      if (!live.includes(there)) assert.ok((await versionsOf(synced, path)).includes(there), there);
+  }
+});
+
+/** Resolves with the texts that the note of a path had. */
+async function versionsOf(synced: SyncedFolder, path: string): Promise<readonly string[]> {
+  const { id } = await synced.note(path);
+  const { json } = await synced.service.request('GET', `/notes/${id}/versions?fields=body`);
+  return json.items.map(({ body }: { body: string }) => body);
+}

@@ -5,9 +5,6 @@ import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import { type Effect, SYNC_TIMES } from '../../src/sync/effects.ts';
 import { hashOf } from '../../src/sync/notes.ts';
-import { newFile } from '../support/databases.ts';
-import { needsFile } from '../support/engine.ts';
-import { startService } from '../support/service.ts';
 import {
   folderOf,
   type SyncedFolder,
@@ -214,28 +211,6 @@ test('sync: a deletion that was not planned is looked at twice, in the next run'
   await synced.sync();
   assert.deepEqual(synced.files(), { 'a.md': 'a' });
   assert.equal((await synced.sync()).lines[0], 'delete here a.md');
-});
-
-test('sync: a first run that breaks off, and then another service: nothing is deleted', {
-  skip: needsFile,
-}, async (t) => {
-  // On a new file, which has a generation of its own.
-  const service = await startService(t, { db: newFile(t) });
-  for (let states = 1, isThere = true; isThere; states += 1) {
-    const synced = start(t);
-    for (const path of ['a.md', 'b.md']) await synced.put(path, path);
-    synced.write('c.md', 'c');
-    let count = 0;
-    isThere = await syncUntil(synced, (effect) => {
-      if (effect === 'state') count += 1;
-      return count === states;
-    });
-    const files = synced.files();
-    const other = synced.with(service);
-    await other.sync();
-    assert.deepEqual(synced.files(), files, `state ${states}`);
-    assert.deepEqual(await other.notes(), files);
-  }
 });
 
 test('sync: a file that is away while it is saved is not deleted', async (t) => {

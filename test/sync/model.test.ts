@@ -13,7 +13,7 @@ import { folderOf, type SyncedFolder, startSynced } from '../support/synced-fold
 const SEED = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
 const GAMES = Number(process.env.NOTES_TEST_GAMES ?? 1);
 
-const ROUNDS = 12;
+const ROUNDS = 10;
 /** So many effects happen in a run at most, and most runs have fewer. */
 const MAX_EFFECTS = 26;
 /** So many runs without faults bring all folders in step at the latest. */

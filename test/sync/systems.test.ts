@@ -1,14 +1,16 @@
-// File systems that have no links, take names that differ by case for one, refuse what root may, or
-// are full; and a kernel that watches nothing more.
+// File systems that have no links, take names that differ by case for one, or refuse what root may;
+// and a kernel that watches nothing more.
 import assert from 'node:assert/strict';
-import { symlinkSync } from 'node:fs';
-import { test } from 'node:test';
+import { renameSync, symlinkSync } from 'node:fs';
+import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SYNC_TIMES } from '../../src/sync/effects.ts';
 import { follow } from '../../src/sync/follow.ts';
 import { ignoreSpelling, replaceInFs, systemError } from '../support/other-file-systems.ts';
-import { folderOf, startSynced } from '../support/synced-folder.ts';
+import { shareService } from '../support/synced-folder.ts';
 import { until } from '../support/until.ts';
+
+const start = await shareService({ after });
 
 test('sync: a file system without hard links', async (t) => {
   replaceInFs(t, {
@@ -16,15 +18,15 @@ test('sync: a file system without hard links', async (t) => {
       throw systemError('EPERM');
     },
   });
-  const synced = await startSynced(t);
+  const synced = start(t);
   for (const path of ['a.md', 'b.md', 'c.md', 'd.md']) synced.write(path, path);
   await synced.sync();
   await synced.put('a.md', 'a2');
   synced.write('b.md', 'b here');
   await synced.put('b.md', 'b there');
   await synced.put('new/e.md', 'e');
-  await synced.service.request('PATCH', '/named/c.md', { json: { name: 'moved.md' } });
-  await synced.service.request('DELETE', '/named/d.md');
+  await synced.rename('c.md', 'moved.md');
+  await synced.erase('d.md');
   assert.equal((await synced.sync()).status, 0);
   const files = synced.files();
   assert.deepEqual(files, await synced.notes());
@@ -33,7 +35,7 @@ test('sync: a file system without hard links', async (t) => {
 });
 
 test('sync: of two names that differ by case, one is left where files have none', async (t) => {
-  const synced = await startSynced(t);
+  const synced = start(t);
   ignoreSpelling(t, synced.folder);
   synced.write('Milk.md', 'Milk');
   await synced.sync();
@@ -45,24 +47,23 @@ test('sync: of two names that differ by case, one is left where files have none'
   assert.deepEqual(synced.files(), { 'Milk.md': 'changed' });
   assert.deepEqual(await synced.notes(), { 'Milk.md': 'changed', 'milk.md': 'other' });
   // Without the other one, its own name is free.
-  await synced.service.request('DELETE', '/named/Milk.md');
+  await synced.erase('Milk.md');
   for (let run = 0; run < 3; run += 1) await synced.sync();
   assert.deepEqual(synced.files(), { 'milk.md': 'other' });
   assert.equal((await synced.sync()).status, 0);
 });
 
 test('sync: a file is renamed to other case where files have none', async (t) => {
-  const synced = await startSynced(t);
+  const synced = start(t);
   ignoreSpelling(t, synced.folder);
   for (const path of ['milk.md', 'deep/oat.md']) synced.write(path, path);
   await synced.sync();
   const { id } = await synced.note('milk.md');
-  const { renameSync } = await import('node:fs');
   renameSync(synced.at('milk.md'), synced.at('x'));
   renameSync(synced.at('x'), synced.at('Milk.md'));
   await synced.sync();
   assert.equal((await synced.note('Milk.md')).id, id);
-  await synced.service.request('PATCH', '/named/deep/oat.md', { json: { name: 'deep/Oat.md' } });
+  await synced.rename('deep/oat.md', 'deep/Oat.md');
   for (let run = 0; run < 2; run += 1) await synced.sync();
   assert.deepEqual(synced.files(), { 'Milk.md': 'milk.md', 'deep/Oat.md': 'deep/oat.md' });
   assert.deepEqual(await synced.notes(), synced.files());
@@ -70,7 +71,7 @@ test('sync: a file is renamed to other case where files have none', async (t) =>
 });
 
 test('sync: names that the file system spells in another form', async (t) => {
-  const synced = await startSynced(t);
+  const synced = start(t);
   ignoreSpelling(t, synced.folder, (name) => name.normalize('NFD'));
   synced.write('Küche/Öl.md', 'a');
   await synced.put('Küche/Über.md', 'b');
@@ -91,7 +92,7 @@ test('sync: names that the file system spells in another form', async (t) => {
 });
 
 test('sync: what cannot be read is left, and is never missing', async (t) => {
-  const synced = await startSynced(t);
+  const synced = start(t);
   for (const path of ['a.md', 'deep/b.md']) synced.write(path, path);
   await synced.sync();
   let hidden = 'a.md';
@@ -115,35 +116,6 @@ test('sync: what cannot be read is left, and is never missing', async (t) => {
   assert.deepEqual(Object.keys(await synced.notes()), ['a.md', 'deep/b.md']);
   await synced.sync();
   assert.deepEqual(Object.values(synced.files()).sort(), ['a2', 'a3', 'deep/b.md']);
-});
-
-test('sync: a disk that is full at any call loses nothing', async (t) => {
-  const synced = await startSynced(t);
-  let left = Number.POSITIVE_INFINITY;
-  const refuse =
-    (original: (...args: never[]) => unknown) =>
-    (path: never, ...rest: never[]) => {
-      if (String(path).includes('.notes-sync') && left-- <= 0) throw systemError('ENOSPC');
-      return original(path, ...rest);
-    };
-  replaceInFs(t, { openSync: refuse, appendFileSync: refuse, mkdirSync: refuse, linkSync: refuse });
-  for (let full = 0, isOver = false; !isOver; full += 1) {
-    const [a, b, c] = [`a ${full}`, `b ${full}`, `c ${full}`];
-    for (const path of ['a.md', 'b.md']) synced.write(path, path);
-    await synced.sync();
-    synced.write('a.md', a);
-    await synced.put('a.md', b);
-    await synced.put('b.md', c);
-    left = full;
-    await synced.sync();
-    isOver = left > 0;
-    left = Number.POSITIVE_INFINITY;
-    for (let run = 0; run < 2; run += 1) await synced.sync();
-    const files = synced.files();
-    assert.deepEqual(files, await synced.notes());
-    for (const text of [a, b, c])
-      assert.ok(Object.values(files).includes(text), `${full}: ${text}`);
-  }
 });
 
 test('sync: --follow looks from time to time if it cannot watch', async (t) => {
@@ -183,8 +155,8 @@ test('sync: --follow looks from time to time if it cannot watch', async (t) => {
 });
 
 test('sync: what was taken away comes back, whatever its folder has become', async (t) => {
-  const synced = await startSynced(t);
-  const outside = folderOf(t, synced.service);
+  const synced = start(t);
+  const outside = start(t);
   await synced.sync();
   synced.write('.notes-sync/aside/-1/linked/a.md', 'a');
   synced.write('.notes-sync/aside/-2/b.txt/b.md', 'b');
