@@ -28,7 +28,7 @@ const MAX_ROUNDS = 6;
 const MAX_TOGETHER = { notes: 500, bytes: 700_000 };
 /** To read more notes one by one takes longer than to list all. */
 const MAX_SINGLE_READS = 500;
-const MAX_HELD_CHARACTERS = 64 * 1_048_576;
+const MAX_HELD_CHARACTERS = 8 * 1_048_576;
 /** Fewer deletions are never refused. */
 const FEW_DELETIONS = 9;
 
@@ -126,6 +126,10 @@ function refuseManyDeletions(run: Run, items: readonly Item[]): void {
   throw new Error(`nothing was done: ${what}; to do so, say --max-delete ${count}`);
 }
 
+function needsText(run: Run, action: string): boolean {
+  return NEEDS_TEXT.includes(action) && !mustWait(run, action);
+}
+
 function mustWait({ writesHere, writesThere }: Run, action: string): boolean {
   if (WRITES_HERE.includes(action)) return !writesHere;
   return WRITES_THERE.includes(action) && !writesThere;
@@ -156,9 +160,9 @@ async function createTogether(run: Run, items: readonly Item[]): Promise<Readonl
 
 /** Carries items out, several at a time. */
 async function act(run: Run, items: readonly Item[]): Promise<void> {
-  const waiting = items.values();
+  const waiting = withTexts(run, items);
   const work = async () => {
-    for (const item of waiting) {
+    for await (const item of waiting) {
       run.stop.throwIfAborted();
       await attempt(run, item);
     }
@@ -166,6 +170,20 @@ async function act(run: Run, items: readonly Item[]): Promise<void> {
   // All must have come to rest before the run ends.
   const ends = await Promise.allSettled(Array.from({ length: CONCURRENCY }, work));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}
+
+/** Yields items; if many need the texts of their notes, these come from the list of all. */
+async function* withTexts(run: Run, items: readonly Item[]): AsyncGenerator<Item> {
+  const isReady = ({ action, note }: Item) => note?.body !== undefined || !needsText(run, action);
+  const ready = items.filter(isReady);
+  if (items.length - ready.length <= MAX_SINGLE_READS) return yield* items;
+  yield* ready;
+  const others = new Map(items.filter((item) => !isReady(item)).map((item) => [item.path, item]));
+  for await (const note of readAll(run)) {
+    const item = others.get(note.path);
+    if (item && others.delete(note.path)) yield { ...item, note };
+  }
+  yield* others.values();
 }
 
 async function attempt(run: Run, item: Item): Promise<void> {
