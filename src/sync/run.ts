@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ACTIONS, createAll } from './actions.ts';
 import { Unavailable } from './client.ts';
 import { SYNC_TIMES } from './effects.ts';
-import { findFile, scan } from './folder.ts';
+import { findFile, scan, type Watched } from './folder.ts';
 import { clearAside, putCopy } from './places.ts';
 import { type Item, type Look, lookAt, planFor, refuseExchange, type World } from './plan.ts';
 import type { Report } from './report.ts';
@@ -19,6 +19,7 @@ export interface Run extends World {
   readonly isDry: boolean;
   readonly maxDeletions: number | undefined;
   readonly stop: AbortSignal;
+  readonly watched: Watched;
   /** The ids of notes to look at again in the next run. */
   readonly again: Set<number>;
 }
@@ -38,22 +39,22 @@ const NEEDS_TEXT = ['get', 'compare', 'conflict'];
 
 const isDeletion = ({ action }: Pick<Item, 'action'>) => action.startsWith('delete');
 
-/** Brings both sides in step; resolves with the folders, which can be watched. */
-export async function runOnce(run: Run): Promise<readonly string[]> {
+/** Brings both sides in step. */
+export async function runOnce(run: Run): Promise<void> {
   const { report, state, stop } = run;
   const startMs = performance.now();
   const isKnown = (real: string, hash: string) => state.bases.get(real.normalize())?.hash === hash;
   report.begin();
   if (!run.isDry) clearAside(run, isKnown);
   const { notes, cursor } = await readNotes(run);
-  const { files, folders, faults } = scan(run);
+  const { files, faults } = scan(run, run.watched);
   for (const [real, why] of faults) report.left(real, why);
   const items = planFor(run, files, notes);
   refuseManyDeletions(run, items);
   report.expect(items.length);
   if (run.isDry) {
     for (const { action, path } of items) report.say(`would ${action} ${path}`);
-    return folders;
+    return;
   }
   await act(
     run,
@@ -74,7 +75,6 @@ export async function runOnce(run: Run): Promise<readonly string[]> {
   await act(run, deletions);
   await keepCursor(run, cursor, items.length > 0);
   report.end(state.bases.size);
-  return folders;
 }
 
 /** Resolves with all notes as they are now, as far as it matters, and a cursor before that. */
