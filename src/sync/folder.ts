@@ -24,10 +24,29 @@ export interface File {
   readonly size: number;
 }
 
+/** A file, or one that can be no note. */
+interface Entry {
+  /** The path of the note. */
+  readonly path: string;
+  readonly file: File;
+  readonly why: string | undefined;
+}
+
+/** What is in a folder, but not in the folders in it. */
+interface Listing {
+  readonly folders: readonly string[];
+  readonly entries: readonly Entry[];
+}
+
+/** What is known of folders: `listings` has those that are as they were. */
+export interface Watched {
+  readonly listings: Map<string, Listing>;
+  /** Called before a folder is read, so that no change is missed. */
+  watch(folder: string): void;
+}
+
 export interface Scan {
   readonly files: ReadonlyMap<string, File>;
-  /** The folders, which can be watched. */
-  readonly folders: readonly string[];
   /** Files that can be no notes, and why. */
   readonly faults: readonly (readonly [real: string, why: string])[];
 }
@@ -39,23 +58,36 @@ export type Found =
   | (Content & { readonly stat: string; readonly at: number });
 
 /** Returns all files. Throws if a folder cannot be read, which must not count as empty. */
-export function scan(folder: Folder): Scan {
+export function scan(folder: Folder, watched: Watched): Scan {
   const files = new Map<string, File>();
-  const folders = [''];
   const faults: [string, string][] = [];
-  for (const place of folders)
-    for (const entry of readdirSync(posix.join(folder.root, place), { withFileTypes: true })) {
-      const real = posix.join(place, entry.name);
-      if (entry.isDirectory() && !entry.name.startsWith('.')) folders.push(real);
-      const file = entry.isFile() && isSynced(real, folder) ? fileAt(folder, real) : undefined;
-      if (!file) continue;
-      const path = real.normalize();
+  const folders = [''];
+  for (const place of folders) {
+    watched.watch(place);
+    const listing = watched.listings.get(place) ?? list(folder, place);
+    watched.listings.set(place, listing);
+    folders.push(...listing.folders);
+    for (const { path, file, why } of listing.entries) {
       const twin = files.get(path);
-      const why = faultInPath(path, folder) ?? (twin && `it has the same name as ${twin.real}`);
-      if (why === undefined) files.set(path, file);
-      else faults.push([real, why]);
+      const fault = why ?? (twin && `it has the same name as ${twin.real}`);
+      if (fault === undefined) files.set(path, file);
+      else faults.push([file.real, fault]);
     }
-  return { files, folders, faults };
+  }
+  return { files, faults };
+}
+
+function list(folder: Folder, place: string): Listing {
+  const folders: string[] = [];
+  const entries: Entry[] = [];
+  for (const entry of readdirSync(posix.join(folder.root, place), { withFileTypes: true })) {
+    const real = posix.join(place, entry.name);
+    if (entry.isDirectory() && !entry.name.startsWith('.')) folders.push(real);
+    const file = entry.isFile() && isSynced(real, folder) ? fileAt(folder, real) : undefined;
+    const path = real.normalize();
+    if (file) entries.push({ path, file, why: faultInPath(path, folder) });
+  }
+  return { folders, entries };
 }
 
 /** Returns the regular file at a path. */

@@ -1,14 +1,16 @@
 // Stays, and runs whenever something has changed in the folder or in the service.
 import { type FSWatcher, watch } from 'node:fs';
+import { posix } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SYNC_TIMES } from './effects.ts';
+import type { Watched } from './folder.ts';
 
 /** What is followed. */
 export interface Followed {
   /** Returns where a folder is. */
   readonly at: (folder: string) => string;
-  /** Resolves with all folders; if it rejects, it is called again. */
-  readonly run: () => Promise<readonly string[]>;
+  /** If it rejects, it is called again. */
+  readonly run: (watched: Watched) => Promise<void>;
   /** Calls `onChange` when the service may have changed; resolves when the stream ends. */
   readonly listen: (onChange: () => void) => Promise<void>;
   readonly warn: (line: string) => void;
@@ -17,39 +19,17 @@ export interface Followed {
 
 /** Resolves when `stop` is aborted and the last run has come to rest. */
 export async function follow({ at, run, listen, warn, stop }: Followed): Promise<void> {
-  const watches = new Map<string, FSWatcher>();
   let lookMs = SYNC_TIMES.look;
+  let lookedMs = Number.NEGATIVE_INFINITY;
   let told = '';
   let waiting = new AbortController();
   const ring = () => waiting.abort();
   stop.addEventListener('abort', ring);
-
-  function watchAll(folders: readonly string[]): void {
-    // On Linux, a recursive watch takes one of the few that there are for each file.
-    const isRecursive = process.platform !== 'linux';
-    const wanted = new Set(isRecursive ? [''] : folders);
-    for (const [folder, each] of watches)
-      if (!wanted.has(folder) && watches.delete(folder)) each.close();
-    for (const folder of wanted) if (!watches.has(folder)) watchOne(folder, isRecursive);
-  }
-
-  function watchOne(folder: string, recursive: boolean): void {
-    const onError = ({ message }: Error) => {
-      if (lookMs > SYNC_TIMES.lookUnwatched)
-        warn(`looks every ${SYNC_TIMES.lookUnwatched / 1_000} s, for it cannot watch: ${message}`);
-      lookMs = SYNC_TIMES.lookUnwatched;
-      watches.get(folder)?.close();
-      watches.delete(folder);
-    };
-    try {
-      const each = watch(at(folder), { recursive }, (_, name) => {
-        if (!name?.startsWith('.')) ring();
-      });
-      watches.set(folder, each.on('error', onError));
-    } catch (error) {
-      onError(error as Error);
-    }
-  }
+  const folders = new WatchedFolders(at, ring, ({ message }) => {
+    if (lookMs > SYNC_TIMES.lookUnwatched)
+      warn(`looks every ${SYNC_TIMES.lookUnwatched / 1_000} s, for it cannot watch: ${message}`);
+    lookMs = SYNC_TIMES.lookUnwatched;
+  });
 
   async function listenAlways(): Promise<void> {
     while (!stop.aborted) {
@@ -61,18 +41,74 @@ export async function follow({ at, run, listen, warn, stop }: Followed): Promise
   const listening = listenAlways();
   while (!stop.aborted) {
     waiting = new AbortController();
+    // Finds what no watch has told.
+    if (performance.now() >= lookedMs + lookMs) {
+      folders.forget('');
+      lookedMs = performance.now();
+    }
     try {
-      watchAll(await run());
+      await run(folders);
     } catch (error) {
       const { message } = error as Error;
       if (!stop.aborted && message !== told) warn(`notes-server: ${message}`);
       told = message;
       // The folders may be others by now.
-      watchAll([]);
+      folders.forget('');
     }
-    await delay(lookMs, undefined, { signal: waiting.signal }).catch(() => {});
+    const restMs = Math.max(0, Math.ceil(lookedMs + lookMs - performance.now()));
+    await delay(restMs, undefined, { signal: waiting.signal }).catch(() => {});
     await delay(SYNC_TIMES.collect, undefined, { signal: stop }).catch(() => {});
   }
-  for (const each of watches.values()) each.close();
+  folders.forget('');
   await listening;
+}
+
+/** Folders, of which those that have not changed need not be read again. */
+class WatchedFolders implements Watched {
+  readonly listings: Watched['listings'] = new Map();
+  readonly #watches = new Map<string, FSWatcher>();
+  readonly #at: Followed['at'];
+  readonly #onChange: () => void;
+  readonly #onError: (error: Error) => void;
+  /** On Linux, such a watch takes one of the few that there are for each file. */
+  readonly #isRecursive = process.platform !== 'linux';
+
+  constructor(at: Followed['at'], onChange: () => void, onError: (error: Error) => void) {
+    this.#at = at;
+    this.#onChange = onChange;
+    this.#onError = onError;
+  }
+
+  watch(folder: string): void {
+    if (this.#watches.has(this.#isRecursive ? '' : folder)) return;
+    const onError = (error: Error) => {
+      this.#onError(error);
+      this.forget(folder);
+    };
+    try {
+      const options = { recursive: this.#isRecursive };
+      const each = watch(this.#at(folder), options, (_, name) => this.#notice(folder, name));
+      this.#watches.set(folder, each.on('error', onError));
+    } catch (error) {
+      onError(error as Error);
+    }
+  }
+
+  /** Forgets a folder and those in it: the next run watches and reads them again. */
+  forget(place: string): void {
+    const isIn = (folder: string) => place === '' || `${folder}/`.startsWith(`${place}/`);
+    for (const [folder, each] of this.#watches)
+      if (isIn(folder) && this.#watches.delete(folder)) each.close();
+    for (const folder of this.listings.keys()) if (isIn(folder)) this.listings.delete(folder);
+  }
+
+  #notice(folder: string, name: string | null): void {
+    if (name?.startsWith('.')) return;
+    if (this.#isRecursive || name === null) this.listings.clear();
+    this.listings.delete(folder);
+    const inside = posix.join(folder, name ?? '');
+    // A folder of this name may be another one by now.
+    if (inside !== folder && this.#watches.has(inside)) this.forget(inside);
+    this.#onChange();
+  }
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ACTIONS, createAll } from './actions.ts';
 import { Unavailable } from './client.ts';
 import { SYNC_TIMES } from './effects.ts';
-import { findFile, scan } from './folder.ts';
+import { findFile, scan, type Watched } from './folder.ts';
 import { clearAside, putCopy } from './places.ts';
 import { type Item, type Look, lookAt, planFor, refuseExchange, type World } from './plan.ts';
 import type { Report } from './report.ts';
@@ -19,6 +19,7 @@ export interface Run extends World {
   readonly isDry: boolean;
   readonly maxDeletions: number | undefined;
   readonly stop: AbortSignal;
+  readonly watched: Watched;
   /** The ids of notes to look at again in the next run. */
   readonly again: Set<number>;
 }
@@ -28,7 +29,7 @@ const MAX_ROUNDS = 6;
 const MAX_TOGETHER = { notes: 500, bytes: 700_000 };
 /** To read more notes one by one takes longer than to list all. */
 const MAX_SINGLE_READS = 500;
-const MAX_HELD_CHARACTERS = 64 * 1_048_576;
+const MAX_HELD_CHARACTERS = 8 * 1_048_576;
 /** Fewer deletions are never refused. */
 const FEW_DELETIONS = 9;
 
@@ -38,22 +39,22 @@ const NEEDS_TEXT = ['get', 'compare', 'conflict'];
 
 const isDeletion = ({ action }: Pick<Item, 'action'>) => action.startsWith('delete');
 
-/** Brings both sides in step; resolves with the folders, which can be watched. */
-export async function runOnce(run: Run): Promise<readonly string[]> {
+/** Brings both sides in step. */
+export async function runOnce(run: Run): Promise<void> {
   const { report, state, stop } = run;
   const startMs = performance.now();
   const isKnown = (real: string, hash: string) => state.bases.get(real.normalize())?.hash === hash;
   report.begin();
   if (!run.isDry) clearAside(run, isKnown);
   const { notes, cursor } = await readNotes(run);
-  const { files, folders, faults } = scan(run);
+  const { files, faults } = scan(run, run.watched);
   for (const [real, why] of faults) report.left(real, why);
   const items = planFor(run, files, notes);
   refuseManyDeletions(run, items);
   report.expect(items.length);
   if (run.isDry) {
     for (const { action, path } of items) report.say(`would ${action} ${path}`);
-    return folders;
+    return;
   }
   await act(
     run,
@@ -74,7 +75,6 @@ export async function runOnce(run: Run): Promise<readonly string[]> {
   await act(run, deletions);
   await keepCursor(run, cursor, items.length > 0);
   report.end(state.bases.size);
-  return folders;
 }
 
 /** Resolves with all notes as they are now, as far as it matters, and a cursor before that. */
@@ -126,6 +126,10 @@ function refuseManyDeletions(run: Run, items: readonly Item[]): void {
   throw new Error(`nothing was done: ${what}; to do so, say --max-delete ${count}`);
 }
 
+function needsText(run: Run, action: string): boolean {
+  return NEEDS_TEXT.includes(action) && !mustWait(run, action);
+}
+
 function mustWait({ writesHere, writesThere }: Run, action: string): boolean {
   if (WRITES_HERE.includes(action)) return !writesHere;
   return WRITES_THERE.includes(action) && !writesThere;
@@ -156,9 +160,9 @@ async function createTogether(run: Run, items: readonly Item[]): Promise<Readonl
 
 /** Carries items out, several at a time. */
 async function act(run: Run, items: readonly Item[]): Promise<void> {
-  const waiting = items.values();
+  const waiting = withTexts(run, items);
   const work = async () => {
-    for (const item of waiting) {
+    for await (const item of waiting) {
       run.stop.throwIfAborted();
       await attempt(run, item);
     }
@@ -166,6 +170,20 @@ async function act(run: Run, items: readonly Item[]): Promise<void> {
   // All must have come to rest before the run ends.
   const ends = await Promise.allSettled(Array.from({ length: CONCURRENCY }, work));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}
+
+/** Yields items; if many need the texts of their notes, these come from the list of all. */
+async function* withTexts(run: Run, items: readonly Item[]): AsyncGenerator<Item> {
+  const isReady = ({ action, note }: Item) => note?.body !== undefined || !needsText(run, action);
+  const ready = items.filter(isReady);
+  if (items.length - ready.length <= MAX_SINGLE_READS) return yield* items;
+  yield* ready;
+  const others = new Map(items.filter((item) => !isReady(item)).map((item) => [item.path, item]));
+  for await (const note of readAll(run)) {
+    const item = others.get(note.path);
+    if (item && others.delete(note.path)) yield { ...item, note };
+  }
+  yield* others.values();
 }
 
 async function attempt(run: Run, item: Item): Promise<void> {

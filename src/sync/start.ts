@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { posix } from 'node:path';
 import { createCall, listen } from './client.ts';
+import type { Watched } from './folder.ts';
 import { follow } from './follow.ts';
 import { lock } from './lock.ts';
 import { metaPath, preparePlaces } from './places.ts';
@@ -35,16 +36,19 @@ export async function startSync(input: Input, streams: Streams): Promise<number>
   const state = new State(metaPath(folder, 'state'), identity, !isDry);
   const report = createReport(streams);
   const call = createCall(client);
-  const run = async () => {
+  const run = async (watched: Watched) => {
     // A folder that was moved away must not be made anew.
     statSync(folder.root);
     if (!isDry) preparePlaces(folder);
-    if (state.isReplaced) state.load();
-    const parts = { isDry, call, state, report, stop, again: new Set<number>() };
+    if (state.isReplaced) {
+      watched.listings.clear();
+      state.load();
+    }
+    const parts = { isDry, call, state, report, stop, watched, again: new Set<number>() };
     return runOnce({ ...folder, ...allowed, ...parts });
   };
   if (!isFollowing) {
-    await run().catch((error) => {
+    await run({ listings: new Map(), watch() {} }).catch((error) => {
       if (!stop.aborted) throw error;
     });
     return stop.aborted || report.hasLeft() ? 1 : 0;

@@ -138,9 +138,9 @@ test('sync: --follow looks from time to time if it cannot watch', async (t) => {
     });
     const following = follow({
       at: (path) => path,
-      run: async () => {
+      run: async (watched) => {
         runs += 1;
-        return ['', 'deep'];
+        for (const folder of ['', 'deep']) watched.watch(folder);
       },
       listen: (_) => delay(60_000, undefined, { signal: stopping.signal }),
       warn: (line) => warnings.push(line),
