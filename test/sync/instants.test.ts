@@ -95,6 +95,7 @@ for (const [act, effect, texts] of WRITTEN)
     else await synced.put('a.md', 'there');
     if (act === 'conflict') synced.write('a.md', 'mine');
     await changeBefore(synced, effect, () => synced.write('a.md', 'here'));
+    assert.ok(Object.values(synced.files()).includes('here'), 'it is there at once');
     await assertTexts(synced, texts);
   });
 
