@@ -136,6 +136,12 @@ test('sync: what a broken run took away comes back, even if that breaks off', as
     }
 });
 
+test('sync: what a broken run took away was not deleted here', async (t) => {
+  const synced = await startTaken(t, 'get');
+  await synced.put('a.md', 'a');
+  await assertTexts(synced, ['a']);
+});
+
 test('sync: what was replaced goes to the trash, even if that breaks off', async (t) => {
   const synced = await startInStep(t);
   await synced.put('a.md', 'there');
