@@ -94,7 +94,7 @@ async function play(
   return isThere;
 }
 
-test('sync: a first run that breaks off, and then another service: nothing is deleted', async (t) => {
+test('sync: a first run breaks off, then the service is another: nothing is deleted', async (t) => {
   const [service, exchanged] = [await startService(t), await startService(t)];
   for (let states = 1, isThere = true; isThere; states += 1) {
     const synced = folderOf(t, service, `${states}/`);

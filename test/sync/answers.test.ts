@@ -124,7 +124,7 @@ test('sync: what others change during a run is noticed by the next one', async (
   assert.deepEqual(synced.files(), { 'a.md': 'mine', 'b.md': 'theirs', 'new.md': 'theirs' });
 });
 
-test('sync: a note that takes the path of one just before its deletion is not at two', async (t) => {
+test('sync: a note that takes the path of one just before its deletion has one path', async (t) => {
   const synced = start(t);
   for (const path of ['a.md', 'b.md']) synced.write(path, path);
   await synced.sync();

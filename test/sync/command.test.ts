@@ -77,7 +77,7 @@ test('sync: what is no notes-server is not believed that notes are gone', async 
   assert.deepEqual(synced.files(), { 'a.md': 'a' });
 });
 
-test('sync: a second run in the same folder does nothing, and a signal ends the first', async (t) => {
+test('sync: a second run in a folder does nothing, and a signal ends the first', async (t) => {
   const synced = start(t);
   const args = ['sync', synced.folder, synced.service.url, '--folder', synced.prefix];
   const left = /^left \\x1b\[2J\.md: its name must not have control characters[^\n]*\n$/;

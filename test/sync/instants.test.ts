@@ -97,6 +97,7 @@ for (const [act, effect, texts] of WRITTEN)
     else await synced.put('a.md', 'there');
     if (act === 'conflict') synced.write('a.md', 'mine');
     await changeBefore(synced, effect, () => synced.write('a.md', 'here'));
+    assert.ok(Object.values(synced.files()).includes('here'), 'it is there at once');
     await assertTexts(synced, texts);
   });
 
@@ -135,6 +136,12 @@ test('sync: what a broken run took away comes back, even if that breaks off', as
       if (effect) await breakBefore(synced, effect);
       await assertTexts(synced, [why === 'get' ? 'there' : 'a']);
     }
+});
+
+test('sync: what a broken run took away was not deleted here', async (t) => {
+  const synced = await startTaken(t, 'get');
+  await synced.put('a.md', 'a');
+  await assertTexts(synced, ['a']);
 });
 
 test('sync: what was replaced goes to the trash, even if that breaks off', async (t) => {

@@ -57,7 +57,7 @@ class Game {
 
   /** Runs the command with changes meanwhile, and lets nothing happen from a random effect on. */
   async #runBroken(synced: SyncedFolder): Promise<void> {
-    const { below, oneIn } = this.#random;
+    const { below, oneIn, pick } = this.#random;
     const { before } = EFFECTS;
     const { fetch } = globalThis;
     let left = below(MAX_EFFECTS);
@@ -85,16 +85,16 @@ class Game {
       throw new Error('lost');
     });
     try {
-      await this.#run(synced);
+      await this.#run(synced, ...(oneIn(5) ? [pick(['--push', '--pull'])] : []));
     } finally {
       EFFECTS.before = before;
       mocked.mock.restore();
     }
   }
 
-  async #run(synced: SyncedFolder) {
-    this.trace.push(`folder ${this.#folders.indexOf(synced)}: starts`);
-    const { lines, warnings, status } = await synced.sync('--max-delete', '1000');
+  async #run(synced: SyncedFolder, ...args: readonly string[]) {
+    this.trace.push(`folder ${this.#folders.indexOf(synced)}: starts ${args.join()}`);
+    const { lines, warnings, status } = await synced.sync('--max-delete', '1000', ...args);
     this.trace.push(`status ${status}: ${lines.join('; ')}\n${warnings}`);
     assert.doesNotMatch(warnings, /TypeError|undefined/);
     return { lines, warnings, status };
