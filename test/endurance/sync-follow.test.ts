@@ -1,4 +1,4 @@
-// The command `sync --follow` for two folders of a service, while their owners change texts and move
+// The command `sync --follow` in two folders of a service, while owners change texts and move
 // folders: each change arrives, although no look finds what the watches have not told, and no text
 // is lost. NOTES_TEST_SEED=n repeats a game, as far as its events come in the same order.
 import assert from 'node:assert/strict';
