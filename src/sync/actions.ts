@@ -2,7 +2,7 @@
 // nothing has changed, and the caller looks at them again.
 
 import { fileAt, readText } from './folder.ts';
-import { describe } from './notes.ts';
+import { describe, titleFor } from './notes.ts';
 import { moveFile, putText, removeFile } from './places.ts';
 import type { Item, Look, World } from './plan.ts';
 import { changeNote, createNotes, deleteNote, readNote } from './service.ts';
@@ -16,10 +16,10 @@ export const ACTIONS: Readonly<Record<string, Perform>> = {
     return true;
   },
 
-  adopt({ state }, { path }, { here, note }) {
+  adopt({ state }, { path }, { here, note, base }) {
     if (here.kind !== 'new' || !note) return false;
     const { text, hash, stat, at } = here;
-    state.remember(path, { id: note.id, etag: note.etag, hash, stat, at, ...describe(text, path) });
+    state.remember(path, { id: note.id, etag: note.etag, hash, stat, at, ...describe(text, base) });
     return true;
   },
 
@@ -28,7 +28,7 @@ export const ACTIONS: Readonly<Record<string, Perform>> = {
   async send(world, { path }, { here, base, note }) {
     if (here.kind !== 'new' || !note) return false;
     const { text, hash, stat, at } = here;
-    const described = describe(text, path);
+    const described = describe(text, base);
     const before = base?.tags ?? [];
     const added = described.tags.filter((tag) => !before.includes(tag));
     const removed = before.filter((tag) => !described.tags.includes(tag));
@@ -59,7 +59,7 @@ export const ACTIONS: Readonly<Record<string, Perform>> = {
     return true;
   },
 
-  async get(world, { path, real }, { here, note }) {
+  async get(world, { path, real }, { here, note, base }) {
     if (note?.body === undefined || note.hash === undefined) return false;
     const { id, etag, hash, body } = note;
     const expected = here.kind === 'none' ? undefined : here.hash;
@@ -67,7 +67,7 @@ export const ACTIONS: Readonly<Record<string, Perform>> = {
     // Before the look, so that what somebody writes meanwhile is noticed.
     const at = Date.now();
     const stat = fileAt(world, real)?.stat ?? '';
-    world.state.remember(path, { id, etag, hash, stat, at, ...describe(body, path) });
+    world.state.remember(path, { id, etag, hash, stat, at, ...describe(body, base) });
     return true;
   },
 
@@ -94,26 +94,20 @@ export const ACTIONS: Readonly<Record<string, Perform>> = {
 /** Creates the notes of files, or none if a file is no text any more, or a path is not free. */
 export async function createAll(world: World, items: readonly Item[]): Promise<boolean> {
   const drafts = items.flatMap(({ path, real }) => {
-    const { kind, ...found } = readText(world, real);
-    return 'text' in found
-      ? [{ path, found, ...describe(found.text, path), text: found.text }]
-      : [];
+    const found = readText(world, real);
+    if (found.kind !== 'new') return [];
+    const { text, hash, stat, at } = found;
+    const described = describe(text);
+    const { title = titleFor(path), tags } = described;
+    const base = { hash, stat, at, ...described };
+    return [{ path, text, title, tags, base, sent: { hash, ...described } }];
   });
   if (drafts.length < items.length) return false;
-  const described = drafts.map(({ path, found: { text: _, ...found }, title, tags }) => ({
-    path,
-    base: { ...found, title, tags },
-  }));
-  world.state.rememberAll(
-    described.map(({ path, base: { hash, title, tags } }) => [
-      path,
-      { sent: { hash, title, tags } },
-    ]),
-  );
+  world.state.rememberAll(drafts.map(({ path, sent }) => [path, { sent }]));
   const ids = await createNotes(world, drafts);
   if (!ids) return false;
   world.state.rememberAll(
-    described.map(({ path, base }, index) => [path, { id: Number(ids[index]), ...base }]),
+    drafts.map(({ path, base }, index) => [path, { id: Number(ids[index]), ...base }]),
   );
   return true;
 }

@@ -4,6 +4,7 @@ import { posix } from 'node:path';
 import {
   type Content,
   contentOf,
+  faultInEncoding,
   faultInPath,
   isSynced,
   MAX_BYTES,
@@ -24,19 +25,17 @@ export interface File {
   readonly size: number;
 }
 
-/** A file, or one that can be no note. */
-interface Entry {
-  /** The path of the note. */
-  readonly path: string;
-  readonly file: File;
-  readonly why: string | undefined;
-}
-
 /** What is in a folder, but not in the folders in it. */
 interface Listing {
   readonly folders: readonly string[];
-  readonly entries: readonly Entry[];
+  /** With the paths of their notes. */
+  readonly files: readonly (readonly [path: string, file: File])[];
+  /** What can be no note, and why. */
+  readonly faults: readonly Fault[];
+  readonly isUnread?: boolean;
 }
+
+type Fault = readonly [real: string, why: string];
 
 /** What is known of folders: `listings` has those that are as they were. */
 export interface Watched {
@@ -47,8 +46,10 @@ export interface Watched {
 
 export interface Scan {
   readonly files: ReadonlyMap<string, File>;
-  /** Files that can be no notes, and why. */
-  readonly faults: readonly (readonly [real: string, why: string])[];
+  /** Files that can be no notes, folders that cannot be read, and why. */
+  readonly faults: readonly Fault[];
+  /** These folders, whose files must not count as deleted. */
+  readonly unread: readonly string[];
 }
 
 /** What is at a path; `at` is when it was read. */
@@ -57,37 +58,57 @@ export type Found =
   | { readonly kind: 'bad'; readonly why: string; readonly hash?: string }
   | (Content & { readonly stat: string; readonly at: number });
 
-/** Returns all files. Throws if a folder cannot be read, which must not count as empty. */
+/** Returns all files. Throws if the folder itself cannot be read. */
 export function scan(folder: Folder, watched: Watched): Scan {
   const files = new Map<string, File>();
-  const faults: [string, string][] = [];
+  const faults: Fault[] = [];
+  const unread: string[] = [];
   const folders = [''];
   for (const place of folders) {
     watched.watch(place);
     const listing = watched.listings.get(place) ?? list(folder, place);
     watched.listings.set(place, listing);
     folders.push(...listing.folders);
-    for (const { path, file, why } of listing.entries) {
+    faults.push(...listing.faults);
+    if (listing.isUnread) unread.push(place.normalize());
+    for (const [path, file] of listing.files) {
       const twin = files.get(path);
-      const fault = why ?? (twin && `it has the same name as ${twin.real}`);
-      if (fault === undefined) files.set(path, file);
-      else faults.push([file.real, fault]);
+      if (twin) faults.push([file.real, `it has the same name as ${twin.real}`]);
+      else files.set(path, file);
     }
   }
-  return { files, faults };
+  return { files, faults, unread };
 }
 
 function list(folder: Folder, place: string): Listing {
   const folders: string[] = [];
-  const entries: Entry[] = [];
-  for (const entry of readdirSync(posix.join(folder.root, place), { withFileTypes: true })) {
-    const real = posix.join(place, entry.name);
-    if (entry.isDirectory() && !entry.name.startsWith('.')) folders.push(real);
-    const file = entry.isFile() && isSynced(real, folder) ? fileAt(folder, real) : undefined;
-    const path = real.normalize();
-    if (file) entries.push({ path, file, why: faultInPath(path, folder) });
+  const files: [string, File][] = [];
+  const faults: Fault[] = [];
+  try {
+    for (const entry of readdirSync(posix.join(folder.root, place), { withFileTypes: true })) {
+      const real = posix.join(place, entry.name);
+      const path = real.normalize();
+      const isFolder = entry.isDirectory() && !entry.name.startsWith('.');
+      if (!isFolder && !(entry.isFile() && isSynced(real, folder))) continue;
+      const why = isFolder ? faultInEncoding(path) : faultInPath(path, folder);
+      const file = isFolder || why ? undefined : fileAt(folder, real);
+      if (why) faults.push([real, why]);
+      else if (isFolder) folders.push(real);
+      else if (file) files.push([path, file]);
+    }
+    return { folders, files, faults };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (place === '') throw error;
+    // It has been removed since its folder was read.
+    if (code === 'ENOENT') return { folders: [], files: [], faults: [] };
+    return {
+      folders: [],
+      files: [],
+      faults: [[place, `it cannot be read: ${code}`]],
+      isUnread: true,
+    };
   }
-  return { folders, entries };
 }
 
 /** Returns the regular file at a path. */
@@ -111,11 +132,15 @@ function lookAtPath(path: string) {
 /** Returns the file with exactly this path, why there is something else, or undefined. */
 export function findFile(folder: Folder, real: string): File | string | undefined {
   const place = posix.join(folder.root, real);
-  if (!lookAtPath(place)) return undefined;
-  // Some systems find a file by another spelling.
-  if (!readdirSync(posix.dirname(place)).includes(posix.basename(real))) return undefined;
-  const file = isInside(folder, real) ? fileAt(folder, real) : undefined;
-  return file ?? 'it is no file, or behind a link';
+  try {
+    if (!lookAtPath(place)) return undefined;
+    // Some systems find a file by another spelling.
+    if (!readdirSync(posix.dirname(place)).includes(posix.basename(real))) return undefined;
+    const file = isInside(folder, real) ? fileAt(folder, real) : undefined;
+    return file ?? 'it is no file, or behind a link';
+  } catch (error) {
+    return `it cannot be read: ${Object(error).code}`;
+  }
 }
 
 /** Whether the folders of a path, as far as they exist, are folders and no links. */
@@ -130,6 +155,7 @@ export function readText(folder: Folder, real: string): Found {
   for (let tries = 0; tries < 5; tries += 1) {
     const before = fileAt(folder, real);
     if (!before) return { kind: 'none' };
+    if (!isInside(folder, real)) return { kind: 'bad', why: 'it is behind a link' };
     if (before.size > MAX_BYTES) return { kind: 'bad', why: 'it is too long' };
     try {
       const content = contentOf(readFileSync(posix.join(folder.root, real)));

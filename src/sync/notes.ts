@@ -29,12 +29,17 @@ export function faultInPath(
   { prefix }: Selection,
   platform: NodeJS.Platform = process.platform,
 ): string | undefined {
-  // A name of bytes that are no text is read with this character.
-  if (path.includes('\ufffd')) return 'its name is not UTF-8';
+  const fault = faultInEncoding(path);
+  if (fault !== undefined) return fault;
   const [, detail] = faultInName(`${prefix}${path}`, MAX_NAME_LENGTH) ?? [];
   if (detail !== undefined) return `its name ${detail}`;
   const isForbidden = path.split('/').some((segment) => FORBIDDEN_ON_WINDOWS.test(segment));
   return platform === 'win32' && isForbidden ? 'Windows cannot have its name' : undefined;
+}
+
+/** Returns why a path is no text: bytes that are none are read as this character. */
+export function faultInEncoding(path: string): string | undefined {
+  return path.includes('\ufffd') ? 'its name is not UTF-8' : undefined;
 }
 
 /** What the copies of a path begin with; a copy of a copy replaces the suffix. */
@@ -57,9 +62,9 @@ export type Content =
   | { readonly kind: 'new'; readonly hash: string; readonly text: string }
   | { readonly kind: 'blank' | 'bad'; readonly hash: string; readonly why: string };
 
-/** What a text says of its note. */
+/** What a text says of its note, or said before. */
 export interface Described {
-  readonly title: string;
+  readonly title?: string;
   readonly tags: readonly string[];
 }
 
@@ -89,29 +94,38 @@ export function contentOf(bytes: Buffer): Content {
   return { kind: 'bad', hash, why: `it has more than ${MAX_BODY_LENGTH} characters` };
 }
 
-/** Returns the title in front matter, of the first heading or of the file, and the tags. */
-export function describe(text: string, path: string): Described {
+/**
+ * Returns the title in the front matter, else that of the first heading, and the tags. What a text
+ * does not say, or says in front matter that cannot be read, is as before.
+ */
+export function describe(text: string, before: Partial<Described> = {}): Described {
   const [front = '', inside = ''] = FRONT_MATTER.exec(text) ?? [];
-  const { title: named, tags = [] } = membersOf(inside);
+  const { title: named, tags } = membersOf(inside) ?? before;
   const heading = HEADING.exec(text.slice(front.length))?.[1];
-  const candidates = [named, heading, posix.parse(path).name].filter(isText);
-  const title = candidates.map((each) => each.replace(/\s+/g, ' ').trim()).find(Boolean) ?? '-';
+  const title = [named, heading].filter(isText).map(titleIn).find(Boolean) ?? before.title;
   const names = Array.isArray(tags) ? tags.filter(isText).map((tag) => tag.trim()) : [];
-  return {
-    title: sliceCharacters(title, 0, MAX_TITLE_LENGTH),
-    tags: [...new Set(names.filter(Boolean))],
-  };
+  return { ...(title !== undefined && { title }), tags: [...new Set(names.filter(Boolean))] };
 }
 
-function membersOf(front: string): Readonly<Record<string, unknown>> {
+/** Returns the title of a note whose text has none. */
+export function titleFor(path: string): string {
+  return titleIn(posix.parse(path).name) || '-';
+}
+
+function titleIn(text: string): string {
+  return sliceCharacters(text.replace(/\s+/g, ' ').trim(), 0, MAX_TITLE_LENGTH);
+}
+
+/** Returns undefined if it cannot be read, as while somebody writes it. */
+function membersOf(front: string): Readonly<Record<string, unknown>> | undefined {
   if (!/^(?:title|tags):/m.test(front)) return {};
   // Few texts need it, and it takes as long to load as a run.
   const { parse } = createRequire(import.meta.url)('yaml') as typeof import('yaml');
   try {
-    // All values are texts, such as 2026 and no.
-    return Object(parse(front, { schema: 'failsafe', logLevel: 'error' }));
+    // All values are texts, such as 2026 and no. To compare all keys would take long.
+    return Object(parse(front, { schema: 'failsafe', logLevel: 'error', uniqueKeys: false }));
   } catch {
-    return {};
+    return undefined;
   }
 }
 

@@ -77,8 +77,7 @@ function lookHere(world: World, path: string, file: File | string | undefined): 
   if (typeof file === 'string') return { kind: 'bad', why: file };
   const base = world.state.bases.get(path);
   const { hash, stat, at = 0 } = base ?? {};
-  const wasAtRest = file.mtimeMs < at - SYNC_TIMES.racy;
-  if (hash !== undefined && stat === file.stat && wasAtRest) return { kind: 'same', hash };
+  if (hash !== undefined && isAsRead(file, base)) return { kind: 'same', hash };
   const found = readText(world, file.real);
   if (found.kind !== 'new' || found.hash !== hash) return found;
   if (found.stat !== stat || found.at > at + SYNC_TIMES.racy)
@@ -86,29 +85,38 @@ function lookHere(world: World, path: string, file: File | string | undefined): 
   return { kind: 'same', hash };
 }
 
+/** Whether a file cannot have been written since it was read. */
+function isAsRead(file: File | undefined, { stat, at = 0 }: Base = {}): boolean {
+  return file !== undefined && stat === file.stat && file.mtimeMs < at - SYNC_TIMES.racy;
+}
+
 /** Returns what is to be done; what was moved is one item, and comes first. */
 export function planFor(
   world: World,
-  files: Scan['files'],
+  { files, unread }: Scan,
   notes: ReadonlyMap<string, Note>,
 ): Item[] {
   const { state } = world;
+  const isUnread = (path: string) => unread.some((folder) => path.startsWith(`${folder}/`));
   const items: Item[] = [];
   const isCaseless = existsSync(metaPath(world, '..', META.toUpperCase()));
   const twins = new Map<string, string>();
   for (const path of new Set([...files.keys(), ...state.bases.keys(), ...notes.keys()])) {
-    if (!isSynced(path, world)) {
+    const file = files.get(path);
+    const note = notes.get(path);
+    const base = state.bases.get(path);
+    if (!file && !isSynced(path, world)) {
       state.forget(path);
       continue;
     }
-    const file = files.get(path);
-    const note = notes.get(path);
-    const key = isCaseless ? path.toLowerCase() : path;
-    const twin = twins.get(key) ?? path;
-    twins.set(key, twin);
+    const twin = (isCaseless && twins.get(path.toLowerCase())) || path;
+    if (isCaseless) twins.set(path.toLowerCase(), twin);
+    // Most paths are as they were.
+    if (note && note.etag === base?.etag && base.hash && !base.sent && isAsRead(file, base))
+      continue;
     const why = twin === path ? undefined : `only case tells it from ${twin}`;
     const fault = file ? undefined : (why ?? faultInPath(path, world));
-    const found = !file && state.bases.has(path) ? findFile(world, path) : file;
+    const found = !file && (base || isUnread(path)) ? findFile(world, path) : file;
     const { action, here } = lookAt(world, path, found, note);
     const hash = 'hash' in here ? here.hash : undefined;
     const item = { path, real: file?.real ?? path, action, file, note, hash, fault };
@@ -119,21 +127,30 @@ export function planFor(
 
 /** Joins a missing file and a new one with its text, and a missing note and one with its id. */
 function withMoves({ state }: World, items: readonly Item[]): Item[] {
-  const isUnknown = ({ path }: Item) => state.bases.get(path)?.hash === undefined;
-  const targets = items.filter(
-    (item) => isUnknown(item) && !item.file !== !item.note && !item.fault,
-  );
-  const byText = new Map(targets.map((item) => [item.note ? undefined : item.hash, item]));
-  const byId = new Map(targets.map((item) => [item.note?.id, item]));
+  const baseOf = ({ path }: Item): Base => state.bases.get(path) ?? {};
+  const sides = items.filter(({ file, note }) => !file !== !note);
+  const targets = sides.filter((item) => baseOf(item).hash === undefined && !item.fault);
+  const sources = sides.filter((item) => baseOf(item).hash !== undefined && baseOf(item).id);
   const moves: Item[] = [];
   const isMoved = new Set<Item>();
-  for (const from of items) {
-    const { id, hash } = state.bases.get(from.path) ?? {};
-    if (hash === undefined || id === undefined || !from.file === !from.note) continue;
-    const target = from.note ? byText.get(hash) : byId.get(id);
-    if (!target || isMoved.has(target)) continue;
-    for (const each of [from, target]) isMoved.add(each);
-    moves.push({ ...target, action: from.note ? 'move there' : 'move here', from });
+  // Of several files with the same text, those belong together whose paths end alike.
+  for (const segments of [2, 1, 0]) {
+    const markOf = (path: string, id: number | undefined, hash: string | undefined) =>
+      id ?? [hash, ...path.split('/').reverse().slice(0, segments)].join('/');
+    const waiting = new Map<number | string, Item[]>();
+    for (const from of sources.filter((each) => !isMoved.has(each))) {
+      const { id, hash } = baseOf(from);
+      const mark = markOf(from.path, from.file && id, hash);
+      const others = waiting.get(mark);
+      if (others) others.push(from);
+      else waiting.set(mark, [from]);
+    }
+    for (const target of targets.filter((each) => !isMoved.has(each))) {
+      const from = waiting.get(markOf(target.path, target.note?.id, target.hash))?.shift();
+      if (!from) continue;
+      for (const each of [from, target]) isMoved.add(each);
+      moves.push({ ...target, action: from.note ? 'move there' : 'move here', from });
+    }
   }
   return [...moves, ...items.filter((item) => !isMoved.has(item))];
 }

@@ -47,9 +47,9 @@ export async function runOnce(run: Run): Promise<void> {
   report.begin();
   if (!run.isDry) clearAside(run, isKnown);
   const { notes, cursor } = await readNotes(run);
-  const { files, faults } = scan(run, run.watched);
-  for (const [real, why] of faults) report.left(real, why);
-  const items = planFor(run, files, notes);
+  const found = scan(run, run.watched);
+  for (const [real, why] of found.faults) report.left(real, why);
+  const items = planFor(run, found, notes);
   refuseManyDeletions(run, items);
   report.expect(items.length);
   if (run.isDry) {
@@ -79,9 +79,9 @@ export async function runOnce(run: Run): Promise<void> {
 
 /** Resolves with all notes as they are now, as far as it matters, and a cursor before that. */
 async function readNotes(run: Run): Promise<{ notes: Map<string, Note>; cursor: string }> {
-  const { cursor, again = [] } = run.state.head;
-  const isUsable = cursor !== undefined && again.length <= MAX_SINGLE_READS;
-  const changes = isUsable ? await readChanges(run, cursor) : undefined;
+  const { cursor, extensions, again = [] } = run.state.head;
+  const isUsable = extensions === extensionsOf(run) && again.length <= MAX_SINGLE_READS;
+  const changes = isUsable && cursor !== undefined ? await readChanges(run, cursor) : undefined;
   if (!changes) return listNotes(run);
   run.state.confirm(changes.created);
   const found = new Map(changes.notes);
@@ -281,5 +281,10 @@ async function keepCursor(run: Run, cursor: string, hasActed: boolean): Promise<
   }
   const again = run.again.size > 0 ? { again: [...run.again] } : {};
   const next = changes?.cursor ?? cursor;
-  state.save({ generation: generationOf(next), cursor: next, ...again });
+  const extensions = extensionsOf(run);
+  state.save({ generation: generationOf(next), cursor: next, extensions, ...again });
+}
+
+function extensionsOf({ extensions }: Run): string {
+  return [...extensions].sort().join(' ');
 }

@@ -1,7 +1,7 @@
 // The notes of a service that belong to the folder, by their path in it.
 import { randomUUID } from 'node:crypto';
 import { type Call, objectIn, Unavailable } from './client.ts';
-import { type Described, hashOf, isSynced, type Selection } from './notes.ts';
+import { hashOf, isSynced, type Selection } from './notes.ts';
 
 export interface Service extends Selection {
   readonly call: Call;
@@ -17,9 +17,11 @@ export interface Note {
 }
 
 /** A note to create. */
-export interface Draft extends Described {
+export interface Draft {
   readonly path: string;
   readonly text: string;
+  readonly title: string;
+  readonly tags: readonly string[];
 }
 
 /** What changed since a cursor. */

@@ -22,6 +22,8 @@ export interface Base extends Partial<Described> {
 /** Which service it is, how far its changes are known, and the ids of notes to look at again. */
 interface Head {
   readonly generation?: string;
+  /** Which files the changes are known for. */
+  readonly extensions?: string;
   readonly cursor?: string;
   readonly again?: readonly number[];
 }
@@ -82,6 +84,7 @@ export class State {
 
   /** Completes what was created by the tags that the log tells. */
   confirm(created: ReadonlyMap<number, string>): void {
+    if (created.size === 0) return;
     const entries = [...this.bases].flatMap(([path, base]) => {
       const etag = base.etag === undefined && created.get(base.id ?? 0);
       return etag ? [[path, { ...base, etag }] as const] : [];

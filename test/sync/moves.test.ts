@@ -57,3 +57,22 @@ test('sync: texts that swap their paths on either side', async (t) => {
   await synced.sync();
   await assertInStep(synced, { 'a.md': 'a.md', 'b.md': 'b.md' });
 });
+
+test('sync: of files with the same text, each that moves keeps its note', async (t) => {
+  const synced = start(t);
+  const paths = ['a.md', 'b.md', 'c.md', 'e/index.md', 'f/index.md'];
+  for (const path of [...paths, 'gone.md']) synced.write(path, 'same');
+  await synced.sync();
+  const idsOf = (folder: string) =>
+    Promise.all(paths.map(async (path) => (await synced.note(`${folder}${path}`)).id));
+  const ids = await idsOf('');
+  synced.remove('gone.md');
+  for (const path of paths) {
+    synced.write(`new/${path}`, 'same');
+    synced.remove(path);
+  }
+  const { lines } = await synced.sync();
+  const moves = paths.map((path) => `move ${path} -> new/${path}`);
+  assert.deepEqual(lines.slice(0, -1).sort(), ['delete there gone.md', ...moves]);
+  assert.deepEqual(await idsOf('new/'), ids);
+});

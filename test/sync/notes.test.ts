@@ -13,6 +13,7 @@ import {
   describe,
   faultInPath,
   isSynced,
+  titleFor,
 } from '../../src/sync/notes.ts';
 
 const selection = { prefix: '', extensions: new Set(['.md', '.txt']) };
@@ -86,36 +87,48 @@ test('sync content: what the service refuses is no text', () => {
   assert.equal(kindOf('a'.repeat(MAX_BODY_LENGTH + 1)), 'bad');
 });
 
-const DESCRIBED: readonly [text: string, title: string, tags?: readonly string[]][] = [
-  ['Oat milk', 'milk'],
+const DESCRIBED: readonly [text: string, title: string | undefined, tags?: readonly string[]][] = [
+  ['Oat milk', undefined],
   ['# Oat milk\nfoo', 'Oat milk'],
   ['\n\n#  Oat  milk  \n', 'Oat milk'],
   ['\ufeff# Oat milk', 'Oat milk'],
-  ['#hashtag\n## Part', 'milk'],
+  ['#hashtag\n## Part', undefined],
   ['---\ntitle: Oat\n---\n# Milk', 'Oat'],
   ['---\ntitle: "Oat: milk"\ntags: [a, b c, "d"]\n---\n', 'Oat: milk', ['a', 'b c', 'd']],
   ['---\ntags:\n  - a\n  - 2026\n  - no\n---\n# Milk', 'Milk', ['a', '2026', 'no']],
   ['---\r\ntags: [a]\r\n---\r\n# Milk\r\n', 'Milk', ['a']],
-  ['\ufeff---\ntags: [a]\n---\n', 'milk', ['a']],
-  ['---\ntags: [a, a, " a ", ""]\n---\n', 'milk', ['a']],
-  ['---\ntags: a, b\n---\n', 'milk'],
-  ['---\ntags:\n---\n', 'milk'],
-  ['---\ntags: {a: b}\ntitle: [c]\n---\n', 'milk'],
-  ['---\ntags: [[a], {b: c}, d]\n---\n', 'milk', ['d']],
+  ['\ufeff---\ntags: [a]\n---\n', undefined, ['a']],
+  ['---\ntags: [a, a, " a ", ""]\n---\n', undefined, ['a']],
+  ['---\ntags: a, b\n---\n', undefined],
+  ['---\ntags:\n---\n', undefined],
+  ['---\ntags: {a: b}\ntitle: [c]\n---\n', undefined],
+  ['---\ntags: [[a], {b: c}, d]\n---\n', undefined, ['d']],
   ['---\ntitle: >\n  Oat\n  milk\n---\n', 'Oat milk'],
-  ['---\ntitle: a\ntitle: b\n---\n# Milk', 'Milk'],
+  ['---\ntitle: a\ntitle: b\n---\n# Milk', 'b'],
   ['---\ntitle: "a\n---\n# Milk', 'Milk'],
   ['---\ntags: [a]\n# Milk', 'Milk'],
-  [' ---\ntags: [a]\n---\n', 'milk'],
+  [' ---\ntags: [a]\n---\n', undefined],
 ];
 
 test('sync content: the title and the tags of a text', () => {
   for (const [text, title, tags = []] of DESCRIBED)
-    assert.deepEqual(describe(text, 'a/milk.md'), { title, tags }, JSON.stringify(text));
+    assert.deepEqual(describe(text), { ...(title && { title }), tags }, JSON.stringify(text));
+});
+
+test('sync content: what a text does not say, or cannot be read, is as before', () => {
+  const before = { title: 'Oat', tags: ['a'] };
+  assert.deepEqual(describe('milk', before), { title: 'Oat', tags: [] });
+  assert.deepEqual(describe('---\ntags: [a, b\n---\n# Milk', before), before);
+  assert.deepEqual(describe('---\ntags: [a, b\n---\n# Milk'), { title: 'Milk', tags: [] });
+});
+
+test('sync content: a file gives its name to a note whose text has no title', () => {
+  assert.equal(titleFor('a/oat milk.md'), 'oat milk');
+  assert.equal(titleFor('a/\u2003.md'), '-');
 });
 
 test('sync content: a long title is cut', () => {
-  const { title } = describe(`# ${'🙂'.repeat(MAX_TITLE_LENGTH + 1)}`, 'a.md');
+  const { title } = describe(`# ${'🙂'.repeat(MAX_TITLE_LENGTH + 1)}`);
   assert.equal(title, '🙂'.repeat(MAX_TITLE_LENGTH));
 });
 
@@ -125,5 +138,5 @@ test('sync content: front matter that refers to itself a billion times is no tit
     (_, n) => `a${n + 1}: &a${n + 1} [${`*a${n},`.repeat(9)}]`,
   );
   const front = ['a0: &a0 [x]', ...lines, 'tags: *a9'].join('\n');
-  assert.deepEqual(describe(`---\n${front}\n---\n# Milk`, 'a.md'), { title: 'Milk', tags: [] });
+  assert.deepEqual(describe(`---\n${front}\n---\n# Milk`), { title: 'Milk', tags: [] });
 });

@@ -79,6 +79,16 @@ test('sync: another --ext deletes nothing', async (t) => {
   await assertInStep(synced, { 'a.md': 'a.md', 'b.txt': 'b.txt' });
 });
 
+test('sync: with more of --ext, notes that were there before are files', async (t) => {
+  const synced = start(t);
+  synced.write('a.md', 'a');
+  await synced.put('b.txt', 'b');
+  for (let run = 0; run < 2; run += 1) await synced.sync('--ext', 'md');
+  assert.deepEqual(synced.files(), { 'a.md': 'a' });
+  await synced.sync();
+  assert.deepEqual(synced.files(), { 'a.md': 'a', 'b.txt': 'b' });
+});
+
 test('sync: a run that takes a while shows its progress', async (t) => {
   const { progress } = SYNC_TIMES;
   SYNC_TIMES.progress = -1;

@@ -1,7 +1,7 @@
 // File systems that have no links, take names that differ by case for one, or refuse what root may;
 // and a kernel that watches nothing more.
 import assert from 'node:assert/strict';
-import { renameSync, symlinkSync } from 'node:fs';
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SYNC_TIMES } from '../../src/sync/effects.ts';
@@ -108,14 +108,17 @@ test('sync: what cannot be read is left, and is never missing', async (t) => {
   assert.deepEqual([file.warnings, file.status], ['left a.md: EACCES: simulated\n', 1]);
   await synced.put('a.md', 'a3');
   assert.equal((await synced.sync()).status, 1);
+  // All else goes on.
   hidden = 'deep';
+  await synced.put('deep/b.md', 'b2');
   const folder = await synced.sync();
-  assert.equal(folder.status, 2);
-  assert.match(folder.warnings, /EACCES/);
+  assert.equal(folder.status, 1);
+  assert.match(folder.lines[0] ?? '', /^conflict a\.md/);
+  const why = 'it cannot be read: EACCES';
+  assert.match(folder.warnings, new RegExp(`^left deep: ${why}\nleft deep/b.md: ${why}\n`));
   hidden = '/nothing';
-  assert.deepEqual(Object.keys(await synced.notes()), ['a.md', 'deep/b.md']);
   await synced.sync();
-  assert.deepEqual(Object.values(synced.files()).sort(), ['a2', 'a3', 'deep/b.md']);
+  assert.deepEqual(Object.values(synced.files()).sort(), ['a2', 'a3', 'b2']);
 });
 
 test('sync: --follow looks from time to time if it cannot watch', async (t) => {
@@ -165,4 +168,21 @@ test('sync: what was taken away comes back, whatever its folder has become', asy
   await synced.sync();
   assert.deepEqual(await synced.notes(), { 'a.md': 'a', 'b.md': 'b', 'b.txt': 'file' });
   assert.deepEqual(outside.files(), {});
+});
+
+test('sync: names that are not UTF-8 are left, and named', async (t) => {
+  const synced = start(t);
+  synced.write('a.md', 'a');
+  const bytesOf = (name: string) =>
+    Buffer.concat([Buffer.from(`${synced.folder}/${name}`), Buffer.of(0xe9)]);
+  mkdirSync(bytesOf('caf'));
+  writeFileSync(Buffer.concat([bytesOf('b'), Buffer.from('.md')]), 'b');
+  const { lines, warnings, status } = await synced.sync();
+  assert.deepEqual([lines[0], status], ['create a.md', 1]);
+  const why = 'its name is not UTF-8';
+  assert.deepEqual(warnings.split('\n').sort(), [
+    '',
+    `left b\ufffd.md: ${why}`,
+    `left caf\ufffd: ${why}`,
+  ]);
 });

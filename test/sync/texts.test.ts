@@ -146,6 +146,29 @@ test('sync: front matter sets the title and tags, and others stay', async (t) =>
   assert.deepEqual({ title: second.title, tags: second.tags }, { title: 'Two', tags: ['z'] });
 });
 
+test('sync: a title and tags that the file does not say stay as they are', async (t) => {
+  const synced = start(t);
+  synced.write('a.md', '---\ntitle: Oat\ntags: [home]\n---\n');
+  synced.write('b.md', 'b');
+  await synced.sync();
+  for (const path of ['a.md', 'b.md']) await synced.patch(path, { title: 'Mine', add_tags: ['x'] });
+  await synced.rename('b.md', 'c.md');
+  await synced.sync();
+  // Somebody is just writing the front matter.
+  synced.write('a.md', '---\ntitle: Oat\ntags: [home, urg\n---\n# Milk');
+  synced.write('c.md', 'c');
+  await synced.sync();
+  const [a, c] = [await synced.note('a.md'), await synced.note('c.md')];
+  assert.deepEqual(
+    [a.title, a.tags.sort(), c.title, c.tags],
+    ['Mine', ['home', 'x'], 'Mine', ['x']],
+  );
+  synced.write('a.md', '---\ntitle: Oat\ntags: [home, urgent]\n---\n# Milk');
+  await synced.sync();
+  const { title, tags } = await synced.note('a.md');
+  assert.deepEqual([title, tags.sort()], ['Mine', ['home', 'urgent', 'x']]);
+});
+
 test('sync: two folders of one service are the same', async (t) => {
   const synced = start(t);
   const other = folderOf(t, synced.service, synced.prefix);
