@@ -77,13 +77,17 @@ function lookHere(world: World, path: string, file: File | string | undefined): 
   if (typeof file === 'string') return { kind: 'bad', why: file };
   const base = world.state.bases.get(path);
   const { hash, stat, at = 0 } = base ?? {};
-  const wasAtRest = file.mtimeMs < at - SYNC_TIMES.racy;
-  if (hash !== undefined && stat === file.stat && wasAtRest) return { kind: 'same', hash };
+  if (hash !== undefined && isAsRead(file, base)) return { kind: 'same', hash };
   const found = readText(world, file.real);
   if (found.kind !== 'new' || found.hash !== hash) return found;
   if (found.stat !== stat || found.at > at + SYNC_TIMES.racy)
     world.state.remember(path, { ...base, stat: found.stat, at: found.at });
   return { kind: 'same', hash };
+}
+
+/** Whether a file cannot have been written since it was read. */
+function isAsRead(file: File | undefined, { stat, at = 0 }: Base = {}): boolean {
+  return file !== undefined && stat === file.stat && file.mtimeMs < at - SYNC_TIMES.racy;
 }
 
 /** Returns what is to be done; what was moved is one item, and comes first. */
@@ -97,18 +101,21 @@ export function planFor(
   const isCaseless = existsSync(metaPath(world, '..', META.toUpperCase()));
   const twins = new Map<string, string>();
   for (const path of new Set([...files.keys(), ...state.bases.keys(), ...notes.keys()])) {
-    if (!isSynced(path, world)) {
+    const file = files.get(path);
+    const note = notes.get(path);
+    const base = state.bases.get(path);
+    if (!file && !isSynced(path, world)) {
       state.forget(path);
       continue;
     }
-    const file = files.get(path);
-    const note = notes.get(path);
-    const key = isCaseless ? path.toLowerCase() : path;
-    const twin = twins.get(key) ?? path;
-    twins.set(key, twin);
+    const twin = (isCaseless && twins.get(path.toLowerCase())) || path;
+    if (isCaseless) twins.set(path.toLowerCase(), twin);
+    // Most paths are as they were.
+    if (note && note.etag === base?.etag && base.hash && !base.sent && isAsRead(file, base))
+      continue;
     const why = twin === path ? undefined : `only case tells it from ${twin}`;
     const fault = file ? undefined : (why ?? faultInPath(path, world));
-    const found = !file && state.bases.has(path) ? findFile(world, path) : file;
+    const found = !file && base ? findFile(world, path) : file;
     const { action, here } = lookAt(world, path, found, note);
     const hash = 'hash' in here ? here.hash : undefined;
     const item = { path, real: file?.real ?? path, action, file, note, hash, fault };

@@ -82,6 +82,7 @@ export class State {
 
   /** Completes what was created by the tags that the log tells. */
   confirm(created: ReadonlyMap<number, string>): void {
+    if (created.size === 0) return;
     const entries = [...this.bases].flatMap(([path, base]) => {
       const etag = base.etag === undefined && created.get(base.id ?? 0);
       return etag ? [[path, { ...base, etag }] as const] : [];
