@@ -1,9 +1,10 @@
 // The command `sync` as a process: its key, its statuses, its lock, its signals, what it loads.
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { assertRefused, preload, runCommand, startCommand, stop } from '../support/command.ts';
 import { closureOf, sourceAt } from '../support/sources.ts';
 import { folderOf, startSynced } from '../support/synced-folder.ts';
@@ -139,6 +140,32 @@ test('sync: --follow makes no folder anew that is away, and goes on later', asyn
   renameSync(`${synced.folder}-away`, synced.folder);
   synced.write('b.md', 'b');
   await until(async () => 'b.md' in (await synced.notes()));
+  assert.equal((await stop(command)).status, 0);
+});
+
+test('sync: --follow notices what changes in folders that are new, or moved', async (t) => {
+  const synced = await startSynced(t);
+  const times = new URL('../../src/sync/effects.js', import.meta.url);
+  const node = preload(
+    `const { SYNC_TIMES } = await import('${times}');
+     Object.assign(SYNC_TIMES, { collect: 1, missing: 1 });`,
+  );
+  const args = ['sync', synced.folder, synced.service.url, '--follow', '--max-delete', '99'];
+  const command = startCommand(t, args, { node });
+  const arrive = () => until(async () => isDeepStrictEqual(await synced.notes(), synced.files()));
+  for (const folder of ['a', 'b']) synced.write(`${folder}/in/x.md`, folder);
+  await arrive();
+  // Nothing but its name tells that a/in is another folder now.
+  renameSync(synced.at('a'), synced.at('c'));
+  renameSync(synced.at('b'), synced.at('a'));
+  await arrive();
+  for (const folder of ['a', 'c']) synced.write(`${folder}/in/x.md`, `${folder} later`);
+  await arrive();
+  rmSync(synced.at('a'), { recursive: true });
+  synced.write('a/in/y.md', 'new');
+  await arrive();
+  synced.write('a/in/y.md', 'new, later');
+  await arrive();
   assert.equal((await stop(command)).status, 0);
 });
 
