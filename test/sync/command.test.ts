@@ -1,9 +1,10 @@
 // The command `sync`: its key, its statuses, its lock, its signals, and what it loads.
 import assert from 'node:assert/strict';
-import { renameSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { hostname } from 'node:os';
 import { after, type TestContext, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { SYNC_TIMES } from '../../src/sync/effects.ts';
 import { startCommand, stop } from '../support/command.ts';
 import { runInProcess } from '../support/in-process-command.ts';
@@ -111,9 +112,10 @@ function follow(
   t: TestContext,
   { folder, service, prefix }: SyncedFolder,
   onWarning = (_line: string) => {},
+  ...more: readonly string[]
 ) {
   const stopping = new AbortController();
-  const args = ['sync', folder, service.url, '--folder', prefix, '--follow'];
+  const args = ['sync', folder, service.url, '--folder', prefix, '--follow', ...more];
   const ended = runInProcess(args, { stop: stopping.signal, onWarning });
   const end = () => {
     stopping.abort();
@@ -139,6 +141,26 @@ test('sync: --follow makes no folder anew that is away, and goes on later', asyn
   renameSync(`${synced.folder}-away`, synced.folder);
   synced.write('b.md', 'b');
   await until(async () => 'b.md' in (await synced.notes()));
+  assert.equal((await end()).status, 0);
+});
+
+test('sync: --follow notices what changes in folders that are new, or moved', async (t) => {
+  const synced = start(t);
+  const end = follow(t, synced, undefined, '--max-delete', '99');
+  const arrive = () => until(async () => isDeepStrictEqual(await synced.notes(), synced.files()));
+  for (const folder of ['a', 'b']) synced.write(`${folder}/in/x.md`, folder);
+  await arrive();
+  // Nothing but its name tells that a/in is another folder now.
+  renameSync(synced.at('a'), synced.at('c'));
+  renameSync(synced.at('b'), synced.at('a'));
+  await arrive();
+  for (const folder of ['a', 'c']) synced.write(`${folder}/in/x.md`, `${folder} later`);
+  await arrive();
+  rmSync(synced.at('a'), { recursive: true });
+  synced.write('a/in/y.md', 'new');
+  await arrive();
+  synced.write('a/in/y.md', 'new, later');
+  await arrive();
   assert.equal((await end()).status, 0);
 });
 
