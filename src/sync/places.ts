@@ -19,7 +19,6 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
-  statSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -93,21 +92,28 @@ export function clearAside(folder: Folder, isKnown: (real: string, hash: string)
   }
 }
 
-/** Puts a text where nothing is, or in place of a file with the hash `expected`. */
+/**
+ * Puts a text where nothing is, or in place of a file with the hash `expected`. Those who may not
+ * read the file `like` cannot read the new one either.
+ */
 export async function putText(
   folder: Folder,
   real: string,
   text: string,
   expected?: string,
+  like = real,
 ): Promise<boolean> {
   const fresh = metaPath(folder, 'tmp', randomUUID());
-  // Several texts get on the disk at the same time.
-  await writeFile(fresh, text, { flush: true });
-  const old = expected === undefined ? undefined : takeAside(folder, real, expected);
-  if (old !== undefined) chmodSync(fresh, statSync(old).mode & 0o777);
-  const isPut = (old === undefined) === (expected === undefined) && place(folder, fresh, real);
-  if (!isPut) unlinkSync(fresh);
-  return isPut;
+  const mode = modeOf(folder, like);
+  try {
+    // Several texts get on the disk at the same time.
+    await writeFile(fresh, text, { flush: true, mode: mode ?? 0o666 });
+    if (mode !== undefined) chmodSync(fresh, mode);
+    const isTaken = expected === undefined || takeAside(folder, real, expected) !== undefined;
+    return isTaken && place(folder, fresh, real);
+  } finally {
+    rmSync(fresh, { force: true });
+  }
 }
 
 /** Removes a file with the hash `expected`, and the folders that are empty then. */
@@ -134,7 +140,7 @@ export async function putCopy(
   text: string,
 ): Promise<string | undefined> {
   const [copy, isThere] = findCopy(folder, real, hashOf(text));
-  return isThere || (await putText(folder, copy, text)) ? copy : undefined;
+  return isThere || (await putText(folder, copy, text, undefined, real)) ? copy : undefined;
 }
 
 /** Writes a new file, and waits until it is on the disk. */
@@ -210,6 +216,13 @@ function bringBack(folder: Folder, from: string, path: string): void {
   const { kind, hash } = contentOf(bytesAt(from));
   const [copy, isThere] = findCopy(folder, real, hash);
   if (kind === 'blank' || isBack || isThere || !place(folder, from, copy)) trash(folder, from);
+}
+
+/** Returns who may read and write a file, if there is one. */
+function modeOf(folder: Folder, real: string): number | undefined {
+  if (!isInside(folder, real)) return undefined;
+  const found = lstatSync(posix.join(folder.root, real), { throwIfNoEntry: false });
+  return found?.isFile() ? found.mode & 0o777 : undefined;
 }
 
 function prune({ root }: Folder, real: string): void {
