@@ -19,7 +19,6 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
-  statSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -31,21 +30,41 @@ import { contentOf, copyPath, copyStart, hashOf, META } from './notes.ts';
 
 const KEPT_MS = 30 * 86_400_000;
 
+/** The folders in `.notes-sync`; what else is there are files. */
+const PLACES = ['tmp', 'aside', 'trash'];
+
 /** Returns a path below `.notes-sync`. */
 export function metaPath({ root }: Folder, ...names: readonly string[]): string {
   return posix.join(root, META, ...names);
 }
 
-/** Makes the places, and removes what is unfinished, or was kept long enough. */
-export function preparePlaces(folder: Folder): void {
-  for (const place of ['tmp', 'aside', 'trash'])
-    mkdirSync(metaPath(folder, place), { recursive: true });
+/** Throws if `.notes-sync` holds a link, or what no run has made: it may have come from others. */
+export function checkPlaces(folder: Folder): void {
+  const check = (name: string) => {
+    const found = lstatSync(metaPath(folder, name), { throwIfNoEntry: false });
+    const isPlace = ['', ...PLACES].includes(name);
+    if (!found || (isPlace ? found.isDirectory() : found.isFile())) return found;
+    const kind = isPlace ? 'folder' : 'file';
+    throw new Error(`nothing was done: ${metaPath(folder, name)} is no ${kind}, or a link`);
+  };
+  if (check('')) readdirSync(metaPath(folder)).forEach(check);
+}
+
+/** Makes the places, as far as there are none. Only the owner of the folder may look into them. */
+export function makePlaces(folder: Folder): void {
+  checkPlaces(folder);
+  mkdirSync(metaPath(folder), { recursive: true, mode: 0o700 });
+  for (const place of PLACES) mkdirSync(metaPath(folder, place), { recursive: true });
   writeFileSync(metaPath(folder, '.gitignore'), '*\n');
+}
+
+/** Removes what is unfinished, or was kept long enough. */
+export function clearPlaces(folder: Folder): void {
   const isOver = (name: string) => Number.parseInt(name, 10) < Date.now() - KEPT_MS;
   const trash = readdirSync(metaPath(folder, 'trash')).filter(isOver);
-  for (const name of trash) unlinkSync(metaPath(folder, 'trash', name));
+  for (const name of trash) rmSync(metaPath(folder, 'trash', name), { recursive: true });
   for (const name of readdirSync(metaPath(folder, 'tmp')))
-    unlinkSync(metaPath(folder, 'tmp', name));
+    rmSync(metaPath(folder, 'tmp', name), { recursive: true });
 }
 
 /**
@@ -56,8 +75,12 @@ export function clearAside(folder: Folder, isKnown: (real: string, hash: string)
   for (const name of readdirSync(metaPath(folder, 'aside'))) {
     const start = metaPath(folder, 'aside', name);
     const [expected = ''] = name.split('-');
+    if (!lstatSync(start).isDirectory()) {
+      trash(folder, start);
+      continue;
+    }
     for (const entry of readdirSync(start, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile()) continue;
+      if (entry.isDirectory()) continue;
       const place = posix.join(entry.parentPath, entry.name);
       const real = posix.relative(start, place);
       const isTaken = existsSync(posix.join(folder.root, real));
@@ -69,21 +92,28 @@ export function clearAside(folder: Folder, isKnown: (real: string, hash: string)
   }
 }
 
-/** Puts a text where nothing is, or in place of a file with the hash `expected`. */
+/**
+ * Puts a text where nothing is, or in place of a file with the hash `expected`. Those who may not
+ * read the file `like` cannot read the new one either.
+ */
 export async function putText(
   folder: Folder,
   real: string,
   text: string,
   expected?: string,
+  like = real,
 ): Promise<boolean> {
   const fresh = metaPath(folder, 'tmp', randomUUID());
-  // Several texts get on the disk at the same time.
-  await writeFile(fresh, text, { flush: true });
-  const old = expected === undefined ? undefined : takeAside(folder, real, expected);
-  if (old !== undefined) chmodSync(fresh, statSync(old).mode & 0o777);
-  const isPut = (old === undefined) === (expected === undefined) && place(folder, fresh, real);
-  if (!isPut) unlinkSync(fresh);
-  return isPut;
+  const mode = modeOf(folder, like);
+  try {
+    // Several texts get on the disk at the same time.
+    await writeFile(fresh, text, { flush: true, mode: mode ?? 0o666 });
+    if (mode !== undefined) chmodSync(fresh, mode);
+    const isTaken = expected === undefined || takeAside(folder, real, expected) !== undefined;
+    return isTaken && place(folder, fresh, real);
+  } finally {
+    rmSync(fresh, { force: true });
+  }
 }
 
 /** Removes a file with the hash `expected`, and the folders that are empty then. */
@@ -110,7 +140,7 @@ export async function putCopy(
   text: string,
 ): Promise<string | undefined> {
   const [copy, isThere] = findCopy(folder, real, hashOf(text));
-  return isThere || (await putText(folder, copy, text)) ? copy : undefined;
+  return isThere || (await putText(folder, copy, text, undefined, real)) ? copy : undefined;
 }
 
 /** Writes a new file, and waits until it is on the disk. */
@@ -183,9 +213,16 @@ function bringBack(folder: Folder, from: string, path: string): void {
   if (place(folder, from, real)) return;
   // A run that broke off may have left it at both paths.
   const isBack = lstatSync(posix.join(folder.root, real)).ino === lstatSync(from).ino;
-  const { kind, hash } = contentOf(readFileSync(from));
+  const { kind, hash } = contentOf(bytesAt(from));
   const [copy, isThere] = findCopy(folder, real, hash);
   if (kind === 'blank' || isBack || isThere || !place(folder, from, copy)) trash(folder, from);
+}
+
+/** Returns who may read and write a file, if there is one. */
+function modeOf(folder: Folder, real: string): number | undefined {
+  if (!isInside(folder, real)) return undefined;
+  const found = lstatSync(posix.join(folder.root, real), { throwIfNoEntry: false });
+  return found?.isFile() ? found.mode & 0o777 : undefined;
 }
 
 function prune({ root }: Folder, real: string): void {
@@ -208,5 +245,10 @@ function findCopy({ root }: Folder, real: string, hash: string): [path: string, 
 }
 
 function hashAt(path: string): string {
-  return hashOf(readFileSync(path));
+  return hashOf(bytesAt(path));
+}
+
+/** Returns the bytes of a file; a link, a folder and the like have none. */
+function bytesAt(path: string): Buffer {
+  return lstatSync(path).isFile() ? readFileSync(path) : Buffer.alloc(0);
 }

@@ -1,12 +1,12 @@
 // Reads what the command line asks for, and starts runs.
-import { mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { posix } from 'node:path';
 import { createCall, listen } from './client.ts';
 import type { Watched } from './folder.ts';
 import { follow } from './follow.ts';
 import { lock } from './lock.ts';
-import { metaPath, preparePlaces } from './places.ts';
+import { checkPlaces, clearPlaces, makePlaces, metaPath } from './places.ts';
 import { createReport, type Output } from './report.ts';
 import { runOnce } from './run.ts';
 import { State } from './state.ts';
@@ -30,7 +30,8 @@ export async function startSync(input: Input, streams: Streams): Promise<number>
   const stop = streams.stopOnSignal();
   const client = { url, key, isPatient: isFollowing, stop };
   const folder = { root: realpathSync.native(input.operands[0] ?? ''), prefix, extensions };
-  if (!isDry) mkdirSync(metaPath(folder), { recursive: true });
+  if (isDry) checkPlaces(folder);
+  else makePlaces(folder);
   using _lock = isDry ? undefined : lock(metaPath(folder, 'lock'));
   const identity = `${hostname()} ${statSync(folder.root, { bigint: true }).ino} ${prefix}`;
   const state = new State(metaPath(folder, 'state'), identity, !isDry);
@@ -39,7 +40,8 @@ export async function startSync(input: Input, streams: Streams): Promise<number>
   const run = async (watched: Watched) => {
     // A folder that was moved away must not be made anew.
     statSync(folder.root);
-    if (!isDry) preparePlaces(folder);
+    if (!isDry) makePlaces(folder);
+    if (!isDry) clearPlaces(folder);
     if (state.isReplaced) {
       watched.listings.clear();
       state.load();

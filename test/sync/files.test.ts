@@ -1,8 +1,16 @@
 // Files that can be no notes, and what files have beside their texts.
 import assert from 'node:assert/strict';
-import { chmodSync, renameSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
+import {
+  chmodSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+} from 'node:fs';
 import { after, test } from 'node:test';
-import { assertInStep, shareService } from '../support/synced-folder.ts';
+import { assertInStep, shareService, syncWith } from '../support/synced-folder.ts';
 
 const start = await shareService({ after });
 
@@ -59,7 +67,7 @@ test('sync: a note in a folder that is a file here is left', async (t) => {
   await synced.put('a.md/b.md', 'b');
   const { status, warnings } = await synced.sync();
   assert.equal(status, 1);
-  assert.match(warnings, /^left a\.md\/b\.md: /);
+  assert.match(warnings, /^left a\.md\/b\.md: its folder is a link or a file$/m);
   assert.deepEqual(synced.files(), { 'a.md': 'a' });
   synced.write('c/d.md', 'd');
   await synced.sync();
@@ -93,12 +101,23 @@ test('sync: sees a change that leaves size and time as they were', async (t) => 
   await assertInStep(synced, { 'a.md': 'b' });
 });
 
-test('sync: a file keeps its mode', async (t) => {
+test('sync: a file keeps its mode, its copies have it, and .notes-sync is private', async (t) => {
   const synced = start(t);
+  const modeOf = (path: string) => statSync(synced.at(path)).mode & 0o777;
   synced.write('a.md', 'a');
   chmodSync(synced.at('a.md'), 0o600);
   await synced.sync();
   await synced.put('a.md', 'b');
+  let written = 0;
+  await syncWith(synced, (effect) => {
+    const [text = ''] = effect === 'aside' ? readdirSync(synced.at('.notes-sync/tmp')) : [];
+    if (text) written = modeOf(`.notes-sync/tmp/${text}`);
+  });
+  assert.deepEqual([synced.read('a.md'), modeOf('a.md'), written], ['b', 0o600, 0o600]);
+  synced.write('a.md', 'here');
+  await synced.put('a.md', 'there');
   await synced.sync();
-  assert.equal(statSync(synced.at('a.md')).mode & 0o777, 0o600);
+  const paths = Object.keys(synced.files());
+  assert.deepEqual(paths.map(modeOf), [0o600, 0o600]);
+  assert.equal(modeOf('.notes-sync'), 0o700);
 });
