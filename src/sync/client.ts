@@ -32,6 +32,8 @@ export interface ClientOptions {
   readonly stop: AbortSignal;
 }
 
+/** How a service answers to what it has carried out. */
+const SUCCESS: Readonly<Record<string, number>> = { GET: 200, POST: 201, PATCH: 200, DELETE: 204 };
 const MAX_TRIES = 5;
 const MAX_WAIT_MS = 10_000;
 const MAX_ANSWER_MS = 60_000;
@@ -54,7 +56,7 @@ export function createCall(options: ClientOptions): Call {
           throw new Unavailable(`no answer from ${url}: ${found}`);
         tries += 1;
       } else if (found.status !== 429 && found.status !== 503) {
-        return checked(found, parts.expected ?? [], url);
+        return checked(found, parts.expected ?? [], method, url);
       } else waitMs = SYNC_TIMES.second * (Number(found.headers['retry-after']) || 1);
       await delay(waitMs, undefined, { signal: stop });
     }
@@ -114,16 +116,20 @@ async function exchange(...request: Parameters<typeof send>) {
 function checked(
   { status, headers, body }: { status: number; headers: IncomingHttpHeaders; body: string },
   expected: readonly number[],
+  method: string,
   url: string,
 ): Answer {
-  const isSuccess = status >= 200 && status < 300;
-  const isProblem = headers['content-type']?.startsWith('application/problem+json');
-  // Another server at this address must not be believed that a note is gone.
+  const type = headers['content-type'] ?? '';
+  const isJson = status === 204 || /^application\/(?:json|x-ndjson)\b/.test(type);
+  const isSuccess = status === SUCCESS[method] && isJson;
+  const isProblem = type.startsWith('application/problem+json');
+  // Another server at this address must not be believed that a note is changed or gone.
   if (!isSuccess && !isProblem)
     throw new Unavailable(`${url} answers with status ${status}, and is no notes-server`);
   if (status === 401 || status === 403) throw new Unavailable(String(objectIn(body).detail));
   if (!isSuccess && !expected.includes(status)) throw new Error(String(objectIn(body).detail));
-  return { status, body, etag: headers.etag ?? '' };
+  // A proxy that compresses answers makes their tags weak.
+  return { status, body, etag: headers.etag?.replace(/^W\//, '') ?? '' };
 }
 
 /** Returns the object that a JSON text is. Throws {@link Unavailable}. */
@@ -131,6 +137,11 @@ export function objectIn(json: string): Readonly<Record<string, unknown>> {
   try {
     return Object(JSON.parse(json));
   } catch {
-    throw new Unavailable('the answers are not those of a notes-server');
+    throw foreignAnswer();
   }
+}
+
+/** Returns the error for an answer that no notes-server gives. */
+export function foreignAnswer(): Unavailable {
+  return new Unavailable('the answers are not those of a notes-server');
 }

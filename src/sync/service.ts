@@ -1,6 +1,6 @@
 // The notes of a service that belong to the folder, by their path in it.
 import { randomUUID } from 'node:crypto';
-import { type Call, objectIn, Unavailable } from './client.ts';
+import { type Call, foreignAnswer, objectIn } from './client.ts';
 import { hashOf, isSynced, type Selection } from './notes.ts';
 
 export interface Service extends Selection {
@@ -100,7 +100,11 @@ export async function createNotes(service: Service, drafts: readonly Draft[]) {
     headers: { 'content-type': 'application/x-ndjson', 'idempotency-key': randomUUID() },
     expected: [413, 422],
   });
-  if (status === 201) return body.split('\n', lines.length).map((line) => objectIn(line).id);
+  if (status === 201) {
+    const ids = body.split('\n', lines.length).map((line) => objectIn(line).id);
+    if (ids.filter(Number.isInteger).length === lines.length) return ids;
+    throw foreignAnswer();
+  }
   if (lines.length > 1 || body.includes('"taken"')) return undefined;
   throw new Error(String(objectIn(body).detail));
 }
@@ -117,7 +121,9 @@ export async function changeNote(
     headers: { 'content-type': 'application/json', 'if-match': etag },
     expected: [404, 412],
   });
-  return answer.status === 200 ? answer.etag : undefined;
+  if (answer.status !== 200) return undefined;
+  if (generationOf(answer.etag) !== generationOf(etag)) throw foreignAnswer();
+  return answer.etag;
 }
 
 /** Deletes the note with this tag; resolves with whether it is gone. */
@@ -133,8 +139,7 @@ function pathOf({ prefix }: Service, path: string): string {
 /** Returns a record as a note; undefined if it is none of the folder. */
 function noteOf(service: Service, record: unknown): Note | undefined {
   const { id, name, etag, body } = Object(record);
-  if (typeof id !== 'number' || typeof etag !== 'string')
-    throw new Unavailable('a note has no id or tag');
+  if (typeof id !== 'number' || typeof etag !== 'string') throw foreignAnswer();
   if (typeof name !== 'string' || !name.startsWith(service.prefix)) return undefined;
   const path = name.slice(service.prefix.length);
   if (!isSynced(path, service)) return undefined;
@@ -142,10 +147,11 @@ function noteOf(service: Service, record: unknown): Note | undefined {
 }
 
 function cursorIn({ next }: Readonly<Record<string, unknown>>): string {
-  if (typeof next === 'string') return next;
-  throw new Unavailable('the answers are not those of a notes-server');
+  if (typeof next !== 'string') throw foreignAnswer();
+  return next;
 }
 
 function itemsIn({ items }: Readonly<Record<string, unknown>>) {
-  return Array.from(Object(items), (item): Readonly<Record<string, unknown>> => Object(item));
+  if (!Array.isArray(items)) throw foreignAnswer();
+  return items.map((item): Readonly<Record<string, unknown>> => Object(item));
 }

@@ -66,6 +66,10 @@ function optionsIn({ operands: [, address = ''], flags, key }: Input) {
   const textOf = (name: string) => String(flags[name] ?? '');
   const file = textOf('key-file');
   const maxDelete = textOf('max-delete');
+  const sent = file === '' ? key : readFileSync(file, 'utf8').trim();
+  // An error of a request would quote it.
+  if (sent !== undefined && !/^[!-~]+$/.test(sent))
+    throw new Error('the key must be one word of visible ASCII characters, and nothing else');
   if (!/^https?:\/\/[^?#@]+$/.test(address) || !URL.canParse(address))
     throw new Error('URL must be that of a service, such as http://127.0.0.1:3000');
   if (isSet('push') && isSet('pull')) throw new Error('--push and --pull exclude each other');
@@ -74,7 +78,7 @@ function optionsIn({ operands: [, address = ''], flags, key }: Input) {
   const folder = textOf('folder').normalize().replace(/\/+$/, '');
   return {
     url: address.replace(/\/+$/, ''),
-    key: file === '' ? key : readFileSync(file, 'utf8').trim(),
+    key: sent,
     prefix: folder === '' ? '' : `${folder}/`,
     extensions: new Set(extensions.map((each) => each.trim().replace(/^\.?/, '.'))),
     writesHere: !isSet('push'),

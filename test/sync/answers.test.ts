@@ -174,3 +174,56 @@ test('sync: a key that only reads can pull, and is refused otherwise', async (t)
   assert.equal((await run('--pull')).status, 0);
   assert.deepEqual(synced.files(), { 'a.md': 'a', 'b.md': 'b' });
 });
+
+test('sync: what another server says that it has done counts as not done', async (t) => {
+  const answers: Passed[] = [
+    { status: 200, headers: { 'content-type': 'text/html' }, bytes: 'Please log in' },
+    { status: 200, headers: { 'content-type': 'application/json' }, bytes: '{}' },
+    {
+      status: 200,
+      headers: { 'content-type': 'application/json', etag: '"other-1"' },
+      bytes: '{}',
+    },
+    { status: 201, headers: { 'content-type': 'application/json' }, bytes: '{}' },
+    { status: 202, headers: {}, bytes: '' },
+  ];
+  for (const answer of answers) {
+    const synced = start(t);
+    for (const path of ['send.md', 'delete.md']) synced.write(path, path);
+    await synced.sync();
+    const run = await startProxy(t, synced, async () => answer);
+    const assertRefused = async () => {
+      const { status, output, warnings } = await run();
+      assert.deepEqual({ status, output }, { status: 2, output: '' });
+      assert.match(warnings, /no notes-server|not those of a notes-server/);
+    };
+    synced.write('send.md', 'mine');
+    await assertRefused();
+    await synced.put('send.md', 'theirs');
+    await synced.sync();
+    assert.deepEqual(Object.values(await synced.notes()).sort(), ['delete.md', 'mine', 'theirs']);
+    synced.remove('delete.md');
+    await assertRefused();
+    synced.write('new.md', 'new');
+    await assertRefused();
+    await synced.sync();
+    assert.deepEqual(await synced.notes(), synced.files());
+  }
+});
+
+test('sync: a tag that a proxy made weak is that of the service', async (t) => {
+  const synced = start(t);
+  synced.write('a.md', 'a');
+  await synced.sync();
+  const run = await startProxy(t, synced, async (forward) => {
+    const answer = await forward();
+    return (
+      answer && { ...answer, headers: { ...answer.headers, etag: `W/${answer.headers.etag}` } }
+    );
+  });
+  for (const text of ['1', '2']) {
+    synced.write('a.md', text);
+    assert.deepEqual([(await run()).status, await synced.notes()], [0, { 'a.md': text }]);
+  }
+  assert.equal((await run()).output, '');
+});

@@ -65,6 +65,16 @@ test('sync: sends the key of the environment or of a file', async (t) => {
   assert.equal((await runInProcess([...args, '--key-file', at('key')])).status, 0);
 });
 
+test('sync: what cannot be a key is refused, and not printed', async (t) => {
+  const { folder, service, at, write } = start(t);
+  const reason = /^notes-server: the key must be one word of visible ASCII characters/;
+  for (const key of ['secret-1\nsecret-2\n', 'secret-1 name=a', 'secret-\u00e9', '\n']) {
+    write('key', key);
+    await assertDoesNothing([folder, service.url, '--key-file', at('key')], reason);
+  }
+  await assertDoesNothing([folder, service.url, '--follow'], reason, { NOTES_KEY: 'a\nb' });
+});
+
 test('sync: what is no notes-server is not believed that notes are gone', async (t) => {
   const synced = start(t);
   synced.write('a.md', 'a');
