@@ -162,6 +162,7 @@ function takeAside(folder: Folder, real: string, expected?: string): string | un
   const aside = metaPath(folder, 'aside', `${expected ?? ''}-${randomUUID()}`, real);
   mkdirSync(posix.dirname(aside), { recursive: true });
   EFFECTS.before('aside', real);
+  if (!isInside(folder, real)) return undefined;
   try {
     renameSync(posix.join(folder.root, real), aside);
   } catch (error) {

@@ -1,6 +1,6 @@
 // What happens between two effects of a run, at the one instant at which it matters.
 import assert from 'node:assert/strict';
-import { readdirSync, renameSync } from 'node:fs';
+import { readdirSync, renameSync, symlinkSync } from 'node:fs';
 import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import { type Effect, SYNC_TIMES } from '../../src/sync/effects.ts';
@@ -110,6 +110,25 @@ test('sync: a copy that is moved back before its original is taken away is no lo
     renameSync(synced.at(copy), synced.at('a.md'));
   });
   await assertTexts(synced, ['mine', 'there']);
+});
+
+test('sync: a folder that becomes a link while a run is at work is not followed', async (t) => {
+  const synced = await startInStep(t);
+  const outside = start(t);
+  outside.write('b.md', 'secret');
+  outside.write('c.md', 'c');
+  synced.write('deep/c.md', 'c');
+  await synced.sync();
+  renameSync(synced.at('a.md'), synced.at('moved.md'));
+  synced.write('deep/b.md', 'b');
+  await synced.put('deep/c.md', 'c2');
+  // The move comes first.
+  await changeBefore(synced, 'request', () => {
+    renameSync(synced.at('deep'), synced.at('.deep'));
+    symlinkSync(outside.folder, synced.at('deep'));
+  });
+  assert.deepEqual(await synced.notes(), { 'moved.md': 'a', 'deep/c.md': 'c2' });
+  assert.deepEqual(outside.files(), { 'b.md': 'secret', 'c.md': 'c' });
 });
 
 test('sync: a run that breaks off before an act has not noted it', async (t) => {
