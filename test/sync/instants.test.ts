@@ -113,22 +113,26 @@ test('sync: a copy that is moved back before its original is taken away is no lo
 });
 
 test('sync: a folder that becomes a link while a run is at work is not followed', async (t) => {
-  const synced = await startInStep(t);
-  const outside = start(t);
-  outside.write('b.md', 'secret');
-  outside.write('c.md', 'c');
-  synced.write('deep/c.md', 'c');
-  await synced.sync();
-  renameSync(synced.at('a.md'), synced.at('moved.md'));
-  synced.write('deep/b.md', 'b');
-  await synced.put('deep/c.md', 'c2');
-  // The move comes first.
-  await changeBefore(synced, 'request', () => {
-    renameSync(synced.at('deep'), synced.at('.deep'));
-    symlinkSync(outside.folder, synced.at('deep'));
-  });
-  assert.deepEqual(await synced.notes(), { 'moved.md': 'a', 'deep/c.md': 'c2' });
-  assert.deepEqual(outside.files(), { 'b.md': 'secret', 'c.md': 'c' });
+  for (const effect of ['request', 'aside'] as const) {
+    const synced = await startInStep(t);
+    const outside = start(t);
+    outside.write('b.md', 'secret');
+    outside.write('c.md', 'c');
+    synced.write('deep/c.md', 'c');
+    await synced.sync();
+    await synced.put('deep/c.md', 'c2');
+    if (effect === 'request') {
+      // The move comes first.
+      renameSync(synced.at('a.md'), synced.at('moved.md'));
+      synced.write('deep/b.md', 'b');
+    }
+    await changeBefore(synced, effect, () => {
+      renameSync(synced.at('deep'), synced.at('.deep'));
+      symlinkSync(outside.folder, synced.at('deep'));
+    });
+    assert.deepEqual(Object.values(await synced.notes()).sort(), ['a', 'c2']);
+    assert.deepEqual(outside.files(), { 'b.md': 'secret', 'c.md': 'c' });
+  }
 });
 
 test('sync: a run that breaks off before an act has not noted it', async (t) => {
