@@ -26,7 +26,7 @@ export interface Run extends World {
 
 const CONCURRENCY = 8;
 const MAX_ROUNDS = 6;
-const MAX_TOGETHER = { notes: 500, bytes: 700_000 };
+const MAX_TOGETHER = { notes: 500, bytes: 300_000 };
 /** To read more notes one by one takes longer than to list all. */
 const MAX_SINGLE_READS = 500;
 const MAX_HELD_CHARACTERS = 8 * 1_048_576;
