@@ -69,17 +69,18 @@ export function clearAside(folder: Folder, isKnown: (real: string, hash: string)
   }
 }
 
-/** Puts a text where nothing is, or in place of a file with the hash `expected`. */
+/** Puts a text where nothing is, or in place of a file with the hash `expected` that has a copy. */
 export async function putText(
   folder: Folder,
   real: string,
   text: string,
   expected?: string,
+  needsCopy = false,
 ): Promise<boolean> {
   const fresh = metaPath(folder, 'tmp', randomUUID());
   // Several texts get on the disk at the same time.
   await writeFile(fresh, text, { flush: true });
-  const old = expected === undefined ? undefined : takeAside(folder, real, expected);
+  const old = expected === undefined ? undefined : takeAside(folder, real, expected, needsCopy);
   if (old !== undefined) chmodSync(fresh, statSync(old).mode & 0o777);
   const isPut = (old === undefined) === (expected === undefined) && place(folder, fresh, real);
   if (!isPut) unlinkSync(fresh);
@@ -128,8 +129,17 @@ export function writeSynced(path: string, text: string): void {
  * Takes a file away until the next run, because a program may have it open and still write it.
  * Returns its place, or undefined if it is missing or not the expected text.
  */
-function takeAside(folder: Folder, real: string, expected?: string): string | undefined {
-  const aside = metaPath(folder, 'aside', `${expected ?? ''}-${randomUUID()}`, real);
+function takeAside(
+  folder: Folder,
+  real: string,
+  expected?: string,
+  needsCopy = false,
+): string | undefined {
+  const id = randomUUID();
+  const marked = `${expected ?? ''}-${id}`;
+  // Without the mark, it comes back if the run breaks off.
+  const name = needsCopy ? `-${id}` : marked;
+  const aside = metaPath(folder, 'aside', name, real);
   mkdirSync(posix.dirname(aside), { recursive: true });
   EFFECTS.before('aside', real);
   try {
@@ -138,9 +148,15 @@ function takeAside(folder: Folder, real: string, expected?: string): string | un
     if (Object(error).code === 'ENOENT') return undefined;
     throw error;
   }
-  if (expected === undefined || hashAt(aside) === expected) return aside;
-  bringBack(folder, aside, real);
-  return undefined;
+  const isExpected = expected === undefined || hashAt(aside) === expected;
+  if (isExpected && !needsCopy) return aside;
+  // Somebody may have moved the copy back.
+  if (!isExpected || !findCopy(folder, real, expected ?? '')[1]) {
+    bringBack(folder, aside, real);
+    return undefined;
+  }
+  renameSync(metaPath(folder, 'aside', name), metaPath(folder, 'aside', marked));
+  return metaPath(folder, 'aside', marked, real);
 }
 
 /** Moves a file where nothing is; returns false if something is there. */
