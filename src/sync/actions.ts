@@ -63,7 +63,8 @@ export const ACTIONS: Readonly<Record<string, Perform>> = {
     if (note?.body === undefined || note.hash === undefined) return false;
     const { id, etag, hash, body } = note;
     const expected = here.kind === 'none' ? undefined : here.hash;
-    if (!(await putText(world, real, body, expected))) return false;
+    const needsCopy = here.kind === 'new';
+    if (!(await putText(world, real, body, { expected, needsCopy }))) return false;
     // Before the look, so that what somebody writes meanwhile is noticed.
     const at = Date.now();
     const stat = fileAt(world, real)?.stat ?? '';

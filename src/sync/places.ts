@@ -92,16 +92,22 @@ export function clearAside(folder: Folder, isKnown: (real: string, hash: string)
   }
 }
 
-/**
- * Puts a text where nothing is, or in place of a file with the hash `expected`. Those who may not
- * read the file `like` cannot read the new one either.
- */
+/** How a text takes its place. */
+interface Put {
+  /** The hash of the file that it replaces. */
+  readonly expected?: string | undefined;
+  /** Whether that file must have a copy. */
+  readonly needsCopy?: boolean;
+  /** The file whose mode the new one gets. */
+  readonly like?: string;
+}
+
+/** Puts a text where nothing is, or in place of a file; resolves with whether it was possible. */
 export async function putText(
   folder: Folder,
   real: string,
   text: string,
-  expected?: string,
-  like = real,
+  { expected, needsCopy = false, like = real }: Put,
 ): Promise<boolean> {
   const fresh = metaPath(folder, 'tmp', randomUUID());
   const mode = modeOf(folder, like);
@@ -109,8 +115,9 @@ export async function putText(
     // Several texts get on the disk at the same time.
     await writeFile(fresh, text, { flush: true, mode: mode ?? 0o666 });
     if (mode !== undefined) chmodSync(fresh, mode);
-    const isTaken = expected === undefined || takeAside(folder, real, expected) !== undefined;
-    return isTaken && place(folder, fresh, real);
+    const isFree =
+      expected === undefined || takeAside(folder, real, expected, needsCopy) !== undefined;
+    return isFree && place(folder, fresh, real);
   } finally {
     rmSync(fresh, { force: true });
   }
@@ -140,7 +147,7 @@ export async function putCopy(
   text: string,
 ): Promise<string | undefined> {
   const [copy, isThere] = findCopy(folder, real, hashOf(text));
-  return isThere || (await putText(folder, copy, text, undefined, real)) ? copy : undefined;
+  return isThere || (await putText(folder, copy, text, { like: real })) ? copy : undefined;
 }
 
 /** Writes a new file, and waits until it is on the disk. */
@@ -158,8 +165,17 @@ export function writeSynced(path: string, text: string): void {
  * Takes a file away until the next run, because a program may have it open and still write it.
  * Returns its place, or undefined if it is missing or not the expected text.
  */
-function takeAside(folder: Folder, real: string, expected?: string): string | undefined {
-  const aside = metaPath(folder, 'aside', `${expected ?? ''}-${randomUUID()}`, real);
+function takeAside(
+  folder: Folder,
+  real: string,
+  expected?: string,
+  needsCopy = false,
+): string | undefined {
+  const id = randomUUID();
+  const marked = `${expected ?? ''}-${id}`;
+  // Without the mark, it comes back if the run breaks off.
+  const name = needsCopy ? `-${id}` : marked;
+  const aside = metaPath(folder, 'aside', name, real);
   mkdirSync(posix.dirname(aside), { recursive: true });
   EFFECTS.before('aside', real);
   if (!isInside(folder, real)) return undefined;
@@ -169,9 +185,15 @@ function takeAside(folder: Folder, real: string, expected?: string): string | un
     if (Object(error).code === 'ENOENT') return undefined;
     throw error;
   }
-  if (expected === undefined || hashAt(aside) === expected) return aside;
-  bringBack(folder, aside, real);
-  return undefined;
+  const isExpected = expected === undefined || hashAt(aside) === expected;
+  if (isExpected && !needsCopy) return aside;
+  // Somebody may have moved the copy back.
+  if (!isExpected || !findCopy(folder, real, expected ?? '')[1]) {
+    bringBack(folder, aside, real);
+    return undefined;
+  }
+  renameSync(metaPath(folder, 'aside', name), metaPath(folder, 'aside', marked));
+  return metaPath(folder, 'aside', marked, real);
 }
 
 /** Moves a file where nothing is; returns false if something is there. */

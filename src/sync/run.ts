@@ -253,12 +253,9 @@ async function perform(run: Run, item: Item, look: Look): Promise<boolean> {
 /** Gives the text from here another path, and that of the service its own. */
 async function keepBoth(run: Run, item: Item, look: Look): Promise<boolean> {
   if (look.here.kind !== 'new') return false;
-  const { text } = look.here;
   // First, so that the text has a path whatever happens then.
-  let real = await putCopy(run, item.real, text);
+  const real = await putCopy(run, item.real, look.here.text);
   if (real === undefined || !(await ACTIONS.get?.(run, item, look))) return false;
-  // Again, as somebody may have moved the copy back just before that.
-  real = (await putCopy(run, item.real, text)) ?? real;
   run.report.done('conflict', `${item.path} -> ${real}`);
   run.report.warn(`${item.path} has the text of the service, and ${real} the one from here`);
   const path = real.normalize();

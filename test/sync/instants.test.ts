@@ -102,14 +102,20 @@ for (const [act, effect, texts] of WRITTEN)
   });
 
 test('sync: a copy that is moved back before its original is taken away is no loss', async (t) => {
-  const synced = await startInStep(t);
-  await synced.put('a.md', 'there');
-  synced.write('a.md', 'mine');
-  await changeBefore(synced, 'aside', () => {
-    const copy = Object.keys(synced.files()).find((path) => path !== 'a.md') ?? '';
-    renameSync(synced.at(copy), synced.at('a.md'));
-  });
-  await assertTexts(synced, ['mine', 'there']);
+  for (const breaksOff of [false, true]) {
+    const synced = await startInStep(t);
+    await synced.put('a.md', 'there');
+    synced.write('a.md', 'mine');
+    let isBack = false;
+    await syncWith(synced, (effect) => {
+      if (isBack && breaksOff) throw new Error('killed');
+      if (effect !== 'aside' || isBack) return;
+      isBack = true;
+      const copy = Object.keys(synced.files()).find((path) => path !== 'a.md') ?? '';
+      renameSync(synced.at(copy), synced.at('a.md'));
+    });
+    await assertTexts(synced, ['mine', 'there']);
+  }
 });
 
 test('sync: a folder that becomes a link while a run is at work is not followed', async (t) => {
