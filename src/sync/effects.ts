@@ -18,6 +18,8 @@ export const SYNC_TIMES = {
   racy: 2_000,
   /** What was replaced may still be written for so long by a program that has it open. */
   aside: 60_000,
+  /** A lock whose process cannot be seen is held if it was refreshed so shortly before. */
+  lock: 120_000,
   /** Before the progress is shown. */
   progress: 1_000,
   /** Several events in the folder are one change. */
