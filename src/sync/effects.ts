@@ -16,6 +16,10 @@ export const SYNC_TIMES = {
   retry: 200,
   /** A file that was written so shortly before it was read may have been written again. */
   racy: 2_000,
+  /** What was replaced may still be written for so long by a program that has it open. */
+  aside: 60_000,
+  /** A lock whose process cannot be seen is held if it was refreshed so shortly before. */
+  lock: 120_000,
   /** Before the progress is shown. */
   progress: 1_000,
   /** Several events in the folder are one change. */

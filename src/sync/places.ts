@@ -24,11 +24,14 @@ import {
 } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { EFFECTS } from './effects.ts';
+import { EFFECTS, SYNC_TIMES } from './effects.ts';
 import { type Folder, isInside } from './folder.ts';
 import { contentOf, copyPath, copyStart, hashOf, META } from './notes.ts';
 
 const KEPT_MS = 30 * 86_400_000;
+
+/** Ends the name of what need not come back although its path is free, as its owner may delete it. */
+const REPLACED = '-replaced';
 
 /** The folders in `.notes-sync`; what else is there are files. */
 const PLACES = ['tmp', 'aside', 'trash'];
@@ -69,12 +72,16 @@ export function clearPlaces(folder: Folder): void {
 
 /**
  * Clears what earlier runs took away. It comes back if a program went on to write it, if it was to
- * be moved, or if nothing took its place and the path is known with this hash.
+ * be moved, or if nothing took its place and the path is known with this hash. What was replaced or
+ * deleted waits until no program may have it open any more.
  */
 export function clearAside(folder: Folder, isKnown: (real: string, hash: string) => boolean): void {
   for (const name of readdirSync(metaPath(folder, 'aside'))) {
     const start = metaPath(folder, 'aside', name);
-    const [expected = ''] = name.split('-');
+    const [expected = '', takenMs] = name.split('-');
+    const isReplaced = name.endsWith(REPLACED);
+    const isWaiting = expected !== '' && Number(takenMs) > Date.now() - SYNC_TIMES.aside;
+    let isEmpty = true;
     if (!lstatSync(start).isDirectory()) {
       trash(folder, start);
       continue;
@@ -83,12 +90,17 @@ export function clearAside(folder: Folder, isKnown: (real: string, hash: string)
       if (entry.isDirectory()) continue;
       const place = posix.join(entry.parentPath, entry.name);
       const real = posix.relative(start, place);
-      const isTaken = existsSync(posix.join(folder.root, real));
-      const hash = hashAt(place);
-      if (hash === expected && (isTaken || !isKnown(real, hash))) trash(folder, place);
-      else bringBack(folder, place, real);
+      const isTaken = isReplaced || existsSync(posix.join(folder.root, real));
+      // Nobody has written it since then.
+      const isOld = lstatSync(place).mtimeMs < Number(takenMs) - SYNC_TIMES.racy;
+      const hash = isWaiting && isOld ? expected : hashAt(place);
+      const isOver = hash === expected && (isTaken || !isKnown(real, hash));
+      if (!isOver) bringBack(folder, place, real);
+      else if (isWaiting) isEmpty = false;
+      else trash(folder, place);
     }
-    rmSync(start, { recursive: true });
+    if (isEmpty) rmSync(start, { recursive: true });
+    else if (!isReplaced) renameSync(start, `${start}${REPLACED}`);
   }
 }
 
@@ -162,7 +174,7 @@ export function writeSynced(path: string, text: string): void {
 }
 
 /**
- * Takes a file away until the next run, because a program may have it open and still write it.
+ * Takes a file away until a later run, because a program may have it open and still write it.
  * Returns its place, or undefined if it is missing or not the expected text.
  */
 function takeAside(
@@ -171,7 +183,7 @@ function takeAside(
   expected?: string,
   needsCopy = false,
 ): string | undefined {
-  const id = randomUUID();
+  const id = `${Date.now()}-${randomUUID()}`;
   const marked = `${expected ?? ''}-${id}`;
   // Without the mark, it comes back if the run breaks off.
   const name = needsCopy ? `-${id}` : marked;

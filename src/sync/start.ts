@@ -1,6 +1,5 @@
 // Reads what the command line asks for, and starts runs.
-import { readFileSync, realpathSync, statSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { posix } from 'node:path';
 import { createCall, listen } from './client.ts';
 import type { Watched } from './folder.ts';
@@ -10,6 +9,9 @@ import { checkPlaces, clearPlaces, makePlaces, metaPath } from './places.ts';
 import { createReport, type Output } from './report.ts';
 import { runOnce } from './run.ts';
 import { State } from './state.ts';
+
+const FORGOTTEN =
+  'is of another folder, or damaged: nothing is deleted, and where texts differ, both stay.';
 
 /** What the command line says, and the key in the environment. */
 export interface Input {
@@ -30,18 +32,20 @@ export async function startSync(input: Input, streams: Streams): Promise<number>
   const stop = streams.stopOnSignal();
   const client = { url, key, isPatient: isFollowing, stop };
   const folder = { root: realpathSync.native(input.operands[0] ?? ''), prefix, extensions };
+  const inode = inodeOf(folder.root);
   if (isDry) checkPlaces(folder);
   else makePlaces(folder);
-  using _lock = isDry ? undefined : lock(metaPath(folder, 'lock'));
-  const identity = `${hostname()} ${statSync(folder.root, { bigint: true }).ino} ${prefix}`;
-  const state = new State(metaPath(folder, 'state'), identity, !isDry);
+  using held = isDry ? undefined : lock(metaPath(folder, 'lock'));
+  const state = new State(metaPath(folder, 'state'), `${inode} ${prefix}`, !isDry);
+  if (state.isOther) streams.warn(`${metaPath(folder, 'state')} ${FORGOTTEN}`);
   const report = createReport(streams);
   const call = createCall(client);
   const run = async (watched: Watched) => {
     // A folder that was moved away must not be made anew.
-    statSync(folder.root);
-    if (!isDry) makePlaces(folder);
-    if (!isDry) clearPlaces(folder);
+    if (inodeOf(folder.root) !== inode) throw new Error(`${folder.root} is another folder by now`);
+    if (held) makePlaces(folder);
+    held?.hold();
+    if (held) clearPlaces(folder);
     if (state.isReplaced) {
       watched.listings.clear();
       state.load();
@@ -59,6 +63,10 @@ export async function startSync(input: Input, streams: Streams): Promise<number>
   const listenTo = (onChange: () => void) => listen(client, onChange);
   await follow({ at, run, listen: listenTo, warn: streams.warn, stop });
   return 0;
+}
+
+function inodeOf(root: string): bigint {
+  return lstatSync(root, { bigint: true }).ino;
 }
 
 function optionsIn({ operands: [, address = ''], flags, key }: Input) {

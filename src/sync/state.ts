@@ -32,6 +32,8 @@ interface Head {
 export class State {
   readonly bases = new Map<string, Base>();
   head: Head = {};
+  /** Whether there was a file that does not count. */
+  isOther = false;
   readonly #file: string;
   readonly #folder: string;
   readonly #isKept: boolean;
@@ -63,6 +65,7 @@ export class State {
       } else if (typeof path === 'string' && isBase(base)) this.bases.set(path, base);
       else if (typeof path === 'string') this.bases.delete(path);
     }
+    this.isOther = this.#inode !== undefined && !isOwn;
     if (!isOwn) this.forgetAll();
     // A line that was cut must not spoil the next one.
     else if (!text.endsWith('\n')) this.#append([]);

@@ -38,7 +38,7 @@ interface Stop {
 const stopsAt = (stops: readonly Stop[]) =>
   preload(`
     const { EFFECTS, SYNC_TIMES } = await import('${EFFECTS_MODULE}');
-    Object.assign(SYNC_TIMES, { missing: 20, retry: 1 });
+    Object.assign(SYNC_TIMES, { missing: 20, retry: 1, aside: 0 });
     const stops = ${JSON.stringify(stops)};
     let count = 0;
     EFFECTS.before = () => {

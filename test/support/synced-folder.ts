@@ -8,7 +8,7 @@ import { type CommandOutput, runInProcess } from './in-process-command.ts';
 import { type Overrides, type Service, startService } from './service.ts';
 
 // Tests do not wait for editors.
-Object.assign(SYNC_TIMES, { missing: 5, second: 1, retry: 1, collect: 1 });
+Object.assign(SYNC_TIMES, { missing: 5, second: 1, retry: 1, collect: 1, aside: 0 });
 
 /** The names and bodies of notes, or the paths and texts of files. */
 export type Texts = Readonly<Record<string, string>>;

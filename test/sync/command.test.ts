@@ -1,12 +1,23 @@
 // The command `sync`: its key, its statuses, its lock, its signals, and what it loads.
 import assert from 'node:assert/strict';
-import { renameSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
-import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { SYNC_TIMES } from '../../src/sync/effects.ts';
+import { lock } from '../../src/sync/lock.ts';
 import { startCommand, stop } from '../support/command.ts';
+import { temporaryFolder } from '../support/engine.ts';
 import { runInProcess } from '../support/in-process-command.ts';
 import { closureOf, sourceAt } from '../support/sources.ts';
 import {
@@ -14,6 +25,7 @@ import {
   type SyncedFolder,
   shareService,
   startSynced,
+  syncWith,
 } from '../support/synced-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -107,14 +119,48 @@ test('sync: a second run in a folder does nothing, and a signal ends the first',
   assert.equal((await synced.sync()).status, 1);
 });
 
-test('sync: the lock of a process that has ended is taken over', async (t) => {
+test('sync: a lock is taken over once its process has ended, or is silent', async (t) => {
   const synced = start(t);
-  synced.write('a.md', 'a');
+  const locked = async (text: string, age = 0) => {
+    const writtenAt = Date.now() / 1_000 - age;
+    synced.write('.notes-sync/lock', text);
+    utimesSync(synced.at('.notes-sync/lock'), writtenAt, writtenAt);
+    const { status, warnings } = await synced.sync();
+    assert.equal(status, warnings === '' ? 0 : NOTHING);
+    return warnings;
+  };
+  let own = '';
+  await syncWith(synced, () => {
+    own ||= synced.read('.notes-sync/lock');
+  });
+  const [pid, started, origin, host] = own.split(' ');
+  assert.match(await locked(own, 1_000), /process \d+ on \S+ is at work here \(if not, delete/);
   // This process has the number, but another start.
-  synced.write('.notes-sync/lock', `${process.pid} 1 ${hostname()}`);
-  assert.equal((await synced.sync()).status, 0);
-  synced.write('.notes-sync/lock', `${process.pid} 1 elsewhere`);
-  assert.match((await synced.sync()).warnings, /process \d+ on elsewhere is at work here/);
+  assert.equal(await locked([pid, Number(started) - 1, origin, host].join(' ')), '');
+  // Such as after a restart, in another container, or of a power cut.
+  for (const text of [own.replace(`${origin}`, 'other'), '', '\0\0\0']) {
+    assert.match(await locked(text, 100), /at work here, or was less than 2 minutes ago/);
+    assert.equal(await locked(text, 130), '');
+  }
+});
+
+test('sync: a lock is refreshed while a run is at work, and no other one', async (t) => {
+  const { lock: lockMs } = SYNC_TIMES;
+  t.after(() => Object.assign(SYNC_TIMES, { lock: lockMs }));
+  SYNC_TIMES.lock = 4;
+  const path = join(temporaryFolder(t), 'lock');
+  const held = lock(path);
+  const isRefreshed = () => statSync(path).mtimeMs > 1_000;
+  utimesSync(path, 1, 1);
+  await until(isRefreshed);
+  // Somebody removes it, and another one is faster.
+  rmSync(path);
+  held.hold();
+  assert.ok(isRefreshed());
+  writeFileSync(path, `${readFileSync(path, 'utf8')} other`);
+  assert.throws(() => held.hold(), /is at work here/);
+  held[Symbol.dispose]();
+  assert.match(readFileSync(path, 'utf8'), /other$/);
 });
 
 /** Follows a folder until the result is called, which resolves with what the command wrote. */
@@ -172,6 +218,31 @@ test('sync: --follow notices what changes in folders that are new, or moved', as
   synced.write('a/in/y.md', 'new, later');
   await arrive();
   assert.equal((await end()).status, 0);
+});
+
+test('sync: --follow takes no other folder for its own, and locks again', async (t) => {
+  const { look } = SYNC_TIMES;
+  t.after(() => Object.assign(SYNC_TIMES, { look }));
+  SYNC_TIMES.look = 5;
+  const synced = start(t);
+  const other = start(t);
+  other.write('private.md', 'private');
+  let warned = '';
+  follow(t, synced, (line) => {
+    warned += line;
+  });
+  const lock = synced.at('.notes-sync/lock');
+  await until(() => existsSync(lock));
+  renameSync(synced.folder, `${synced.folder}-away`);
+  symlinkSync(other.folder, synced.folder);
+  await until(() => /is another folder by now/.test(warned));
+  rmSync(synced.folder);
+  renameSync(`${synced.folder}-away`, synced.folder);
+  rmSync(synced.at('.notes-sync'), { recursive: true });
+  synced.write('a.md', 'a');
+  await until(async () => 'a.md' in (await synced.notes()));
+  assert.ok(existsSync(lock));
+  assert.deepEqual(await synced.notes(), { 'a.md': 'a' });
 });
 
 test('sync: --follow keeps both sides in step', async (t) => {

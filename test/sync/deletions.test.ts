@@ -1,9 +1,11 @@
 // What deletes nothing, and what is too much to delete.
 import assert from 'node:assert/strict';
-import { renameSync, rmSync } from 'node:fs';
+import { cpSync, renameSync, rmSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
 import { after, test } from 'node:test';
 import { startService } from '../support/service.ts';
-import { assertInStep, shareService } from '../support/synced-folder.ts';
+import { assertInStep, folderOf, shareService } from '../support/synced-folder.ts';
 
 const start = await shareService({ after });
 
@@ -46,6 +48,34 @@ test('sync: a folder without its state is filled again, and deletes nothing', as
   synced.write('new.md', 'new');
   assert.equal((await synced.sync()).status, 0);
   await assertInStep(synced, { 'a.md': 'a.md', 'b/c.md': 'b/c.md', 'new.md': 'new' });
+});
+
+test('sync: the state of another folder is forgotten, which is said once', async (t) => {
+  const synced = start(t);
+  const copied = folderOf(t, synced.service, synced.prefix);
+  for (const path of ['a.md', 'b.md']) synced.write(path, path);
+  await synced.sync();
+  cpSync(synced.folder, copied.folder, { recursive: true });
+  copied.remove('a.md');
+  copied.write('b.md', 'b2');
+  assert.match((await copied.sync()).warnings, /is of another folder, or damaged: nothing is del/);
+  assert.deepEqual(Object.values(copied.files()).sort(), ['a.md', 'b.md', 'b2']);
+  await assertInStep(copied, await synced.notes());
+});
+
+test('sync: a machine that has another name by now has the same folder', async (t) => {
+  const { hostname } = os;
+  t.after(() => {
+    Object.assign(os, { hostname });
+    syncBuiltinESMExports();
+  });
+  const synced = start(t);
+  synced.write('a.md', 'a');
+  await synced.sync();
+  Object.assign(os, { hostname: () => 'renamed' });
+  syncBuiltinESMExports();
+  synced.remove('a.md');
+  assert.equal((await synced.sync()).lines[0], 'delete there a.md');
 });
 
 test('sync: another service deletes nothing, and both texts stay', async (t) => {

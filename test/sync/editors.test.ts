@@ -180,3 +180,31 @@ async function versionsOf(synced: SyncedFolder, path: string): Promise<readonly 
   const { json } = await synced.service.request('GET', `/notes/${id}/versions?fields=body`);
   return json.items.map(({ body }: { body: string }) => body);
 }
+
+test('sync: what a program writes into a file that was replaced earlier is a copy', async (t) => {
+  const { aside } = SYNC_TIMES;
+  t.after(() => Object.assign(SYNC_TIMES, { aside }));
+  const synced = start(t);
+  synced.write('a.md', 'a\n');
+  await synced.sync();
+  const log = openSync(synced.at('a.md'), 'a');
+  await synced.put('a.md', 'there');
+  SYNC_TIMES.aside = 60_000;
+  for (let run = 0; run < 3; run += 1) await synced.sync();
+  writeSync(log, 'later\n');
+  await synced.sync();
+  assert.deepEqual(Object.values(synced.files()), ['a\nlater\n', 'there']);
+  assert.deepEqual(await synced.notes(), synced.files());
+  // What was replaced is no reason to bring back what its owner has deleted since.
+  await synced.put('a.md', 'other');
+  await synced.sync();
+  synced.write('a.md', 'there');
+  await synced.sync();
+  synced.remove('a.md');
+  assert.equal((await synced.sync()).lines[0], 'delete there a.md');
+  assert.equal(readdirSync(synced.at('.notes-sync/aside')).length, 1);
+  SYNC_TIMES.aside = 0;
+  await synced.sync();
+  assert.deepEqual(readdirSync(synced.at('.notes-sync/aside')), []);
+  closeSync(log);
+});

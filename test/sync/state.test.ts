@@ -49,8 +49,10 @@ test('sync state: a file with many lines is written anew', (t) => {
 
 test('sync state: that of another folder counts as none', (t) => {
   const file = fileIn(t);
+  assert.ok(!open(file).isOther);
   open(file).remember('a.md', base(1));
-  assert.deepEqual(basesIn(file, 'other'), {});
+  assert.ok(!open(file).isOther);
+  assert.ok(open(file, 'other').isOther);
   assert.deepEqual(basesIn(file), {}, 'what another folder had does not come back');
 });
 
