@@ -20,15 +20,20 @@ export interface Followed {
 /** Resolves when `stop` is aborted and the last run has come to rest. */
 export async function follow({ at, run, listen, warn, stop }: Followed): Promise<void> {
   let lookMs = SYNC_TIMES.look;
-  let lookedMs = Number.NEGATIVE_INFINITY;
+  let nextLookMs = 0;
   let told = '';
   let waiting = new AbortController();
   const ring = () => waiting.abort();
   stop.addEventListener('abort', ring);
+  const lookSoon = () => {
+    nextLookMs = Math.min(nextLookMs, performance.now() + SYNC_TIMES.lookUnwatched);
+  };
   const folders = new WatchedFolders(at, ring, ({ message }) => {
-    if (lookMs > SYNC_TIMES.lookUnwatched)
-      warn(`looks every ${SYNC_TIMES.lookUnwatched / 1_000} s, for it cannot watch: ${message}`);
+    if (lookMs === SYNC_TIMES.lookUnwatched) return;
     lookMs = SYNC_TIMES.lookUnwatched;
+    warn(`looks every ${lookMs / 1_000} s, for it cannot watch: ${message}`);
+    lookSoon();
+    ring();
   });
 
   async function listenAlways(): Promise<void> {
@@ -42,20 +47,22 @@ export async function follow({ at, run, listen, warn, stop }: Followed): Promise
   while (!stop.aborted) {
     waiting = new AbortController();
     // Finds what no watch has told.
-    if (performance.now() >= lookedMs + lookMs) {
+    if (performance.now() >= nextLookMs) {
       folders.forget('');
-      lookedMs = performance.now();
+      nextLookMs = performance.now() + lookMs;
     }
     try {
       await run(folders);
+      told = '';
     } catch (error) {
       const { message } = error as Error;
       if (!stop.aborted && message !== told) warn(`notes-server: ${message}`);
       told = message;
-      // The folders may be others by now.
-      folders.forget('');
+      // The folders may be others by now, of which no watch tells.
+      folders.listings.clear();
+      lookSoon();
     }
-    const restMs = Math.max(0, Math.ceil(lookedMs + lookMs - performance.now()));
+    const restMs = Math.max(0, Math.ceil(nextLookMs - performance.now()));
     await delay(restMs, undefined, { signal: waiting.signal }).catch(() => {});
     await delay(SYNC_TIMES.collect, undefined, { signal: stop }).catch(() => {});
   }

@@ -181,10 +181,15 @@ function follow(
   return end;
 }
 
+/** Changes times of runs until the end of the test. */
+function setTimes(t: TestContext, times: Partial<typeof SYNC_TIMES>): void {
+  const before = { ...SYNC_TIMES };
+  t.after(() => Object.assign(SYNC_TIMES, before));
+  Object.assign(SYNC_TIMES, times);
+}
+
 test('sync: --follow makes no folder anew that is away, and goes on later', async (t) => {
-  const { look, relisten } = SYNC_TIMES;
-  t.after(() => Object.assign(SYNC_TIMES, { look, relisten }));
-  Object.assign(SYNC_TIMES, { look: 5, relisten: 1 });
+  setTimes(t, { lookUnwatched: 5 });
   const synced = start(t);
   synced.write('a.md', 'a');
   let warned = '';
@@ -243,6 +248,25 @@ test('sync: --follow takes no other folder for its own, and locks again', async 
   await until(async () => 'a.md' in (await synced.notes()));
   assert.ok(existsSync(lock));
   assert.deepEqual(await synced.notes(), { 'a.md': 'a' });
+});
+
+test('sync: --follow hears what comes after a refused run, and tells each refusal', async (t) => {
+  setTimes(t, { lookUnwatched: 2 ** 30 });
+  const synced = start(t);
+  for (let each = 0; each < 12; each += 1) synced.write(`deep/${each}.md`, `${each}`);
+  const warnings: string[] = [];
+  const end = follow(t, synced, (line) => warnings.push(line));
+  synced.write('a.md', '0');
+  await until(async () => Object.keys(await synced.notes()).length === 13);
+  for (const count of [1, 2]) {
+    renameSync(synced.at('deep'), `${synced.folder}-away`);
+    await until(() => warnings.length === count);
+    renameSync(`${synced.folder}-away`, synced.at('deep'));
+    synced.write('a.md', `${count}`);
+    await until(async () => (await synced.notes())['a.md'] === `${count}`);
+  }
+  for (const line of warnings) assert.match(line, /12 of 13 files would be deleted/);
+  assert.equal((await end()).status, 0);
 });
 
 test('sync: --follow keeps both sides in step', async (t) => {

@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SYNC_TIMES } from '../../src/sync/effects.ts';
 import { follow } from '../../src/sync/follow.ts';
+import { temporaryFolder } from '../support/engine.ts';
 import { ignoreSpelling, replaceInFs, systemError } from '../support/other-file-systems.ts';
 import { shareService, syncWith } from '../support/synced-folder.ts';
 import { until } from '../support/until.ts';
@@ -128,12 +129,13 @@ test('sync: what cannot be read is left, and is never missing', async (t) => {
   assert.deepEqual(Object.values(synced.files()).sort(), ['a2', 'a3', 'b2']);
 });
 
-test('sync: --follow looks from time to time if it cannot watch', async (t) => {
+test('sync: --follow looks from time to time if it cannot watch or run', async (t) => {
   const { lookUnwatched } = SYNC_TIMES;
   t.after(() => Object.assign(SYNC_TIMES, { lookUnwatched }));
   SYNC_TIMES.lookUnwatched = 1;
-  for (const fails of ['at once', 'later'] as const) {
-    const { watch } = await import('node:fs');
+  const quiet = temporaryFolder(t);
+  const { watch } = await import('node:fs');
+  for (const fails of ['at once', 'later', 'run'] as const) {
     let runs = 0;
     const warnings: string[] = [];
     const stopping = new AbortController();
@@ -141,8 +143,8 @@ test('sync: --follow looks from time to time if it cannot watch', async (t) => {
     replaceInFs(t, {
       watch: () => () => {
         if (fails === 'at once') throw error;
-        const watcher = watch('/tmp');
-        setImmediate(() => watcher.emit('error', error));
+        const watcher = watch(quiet);
+        if (fails === 'later') setImmediate(() => watcher.emit('error', error));
         return watcher;
       },
     });
@@ -151,6 +153,7 @@ test('sync: --follow looks from time to time if it cannot watch', async (t) => {
       run: async (watched) => {
         runs += 1;
         for (const folder of ['', 'deep']) watched.watch(folder);
+        if (fails === 'run') throw error;
       },
       listen: (_) => delay(60_000, undefined, { signal: stopping.signal }),
       warn: (line) => warnings.push(line),
@@ -160,7 +163,7 @@ test('sync: --follow looks from time to time if it cannot watch', async (t) => {
     stopping.abort();
     await following;
     assert.deepEqual(warnings.length, 1, fails);
-    assert.match(warnings[0] ?? '', /cannot watch: ENOSPC/);
+    assert.match(warnings[0] ?? '', fails === 'run' ? /: ENOSPC/ : /cannot watch: ENOSPC/);
   }
 });
 
