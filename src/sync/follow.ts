@@ -97,7 +97,8 @@ class WatchedFolders implements Watched {
       const each = watch(this.#at(folder), options, (_, name) => this.#notice(folder, name));
       this.#watches.set(folder, each.on('error', onError));
     } catch (error) {
-      onError(error as Error);
+      // One that cannot be read, or has gone, is not watched, but the others are.
+      if (!/^E(?:ACCES|NOENT)$/.test(Object(error).code)) onError(error as Error);
     }
   }
 
