@@ -105,10 +105,14 @@ function list(folder: Folder, place: string): Listing {
     return {
       folders: [],
       files: [],
-      faults: [[place, `it cannot be read: ${code}`]],
+      faults: [[place, unreadable(code)]],
       isUnread: true,
     };
   }
+}
+
+function unreadable(code: string | undefined): string {
+  return `it cannot be read: ${code}`;
 }
 
 /** Returns the regular file at a path. */
@@ -139,7 +143,7 @@ export function findFile(folder: Folder, real: string): File | string | undefine
     const file = isInside(folder, real) ? fileAt(folder, real) : undefined;
     return file ?? 'it is no file, or behind a link';
   } catch (error) {
-    return `it cannot be read: ${Object(error).code}`;
+    return unreadable(Object(error).code);
   }
 }
 
@@ -162,8 +166,8 @@ export function readText(folder: Folder, real: string): Found {
       const { stat } = fileAt(folder, real) ?? {};
       if (stat === before.stat) return { ...content, stat, at: Date.now() };
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      if (code !== 'ENOENT') return { kind: 'bad', why: message };
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'ENOENT') return { kind: 'bad', why: unreadable(code) };
     }
   }
   return { kind: 'bad', why: 'it is being written' };

@@ -55,8 +55,9 @@ for (const seed of SEEDS)
     const owners = new Owners(random, first.prefix, (line) => trace.push(line));
     for (const each of folders) follow(t, each, trace);
     for (let round = 0; round < ROUNDS; round += 1) {
-      if (oneIn(3)) await owners.changeThere(first.service);
-      else if (oneIn(3)) moveFolder(pick(folders), pick(FOLDERS), pick(FOLDERS));
+      const kind = pick(['there', 'folder', 'here', 'here']);
+      if (kind === 'there') await owners.changeThere(first.service);
+      else if (kind === 'folder') moveFolder(pick(folders), pick(FOLDERS), pick(FOLDERS));
       else owners.changeHere(pick(folders));
       if (oneIn(2)) await delay(below(MAX_PAUSE_MS));
     }

@@ -113,7 +113,7 @@ test('sync: what cannot be read is left, and is never missing', async (t) => {
   replaceInFs(t, { readFileSync: refuse, readdirSync: refuse });
   synced.write('a.md', 'a2');
   const file = await synced.sync();
-  assert.deepEqual([file.warnings, file.status], ['left a.md: EACCES: simulated\n', 1]);
+  assert.deepEqual([file.warnings, file.status], ['left a.md: it cannot be read: EACCES\n', 1]);
   await synced.put('a.md', 'a3');
   assert.equal((await synced.sync()).status, 1);
   // All else goes on.
