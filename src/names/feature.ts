@@ -88,7 +88,8 @@ async function performAt(
   { find, findAnswered }: Finders,
 ): Promise<Reply> {
   const name = sent.parameters.name.normalize();
-  const input = { ...sent, parameters: { ...sent.parameters, name } };
+  const { body, headers, call } = sent;
+  const input = { parameters: { ...sent.parameters, name }, body, headers, call };
   const path = `/named/${name}${suffix}`;
   const findFirst = () => findAnswered?.(input, path);
   for (let isFirst = true; ; isFirst = false) {
@@ -97,9 +98,9 @@ async function performAt(
       const id = found ?? (await findFirst());
       if (id === undefined) {
         if (!newNote) throw noNote(name);
-        if (input.headers['if-match']) throw notToReplace(name);
-        const body = { ...newNote(input), name };
-        const reply = await create({ ...input, parameters: {}, body, keyPath: path });
+        if (headers['if-match']) throw notToReplace(name);
+        const note = { ...newNote(input), name };
+        const reply = await create({ parameters: {}, body: note, headers, call, keyPath: path });
         if (!reply.headers?.includes('idempotent-replayed')) return reply;
         // The first request was carried out meanwhile.
         continue;

@@ -172,8 +172,9 @@ function errorOf(error: string): Error {
   return NODE_FAILURE.test(error) ? new DatabaseUnavailable(error) : new Error(error);
 }
 
-/** Returns a statement as a node takes it. */
-export function toStep({ sql, parameter }: Statement): Step {
+/** Returns a statement as a node takes it. The SQLite of rqlite 8.43.4 has no `jsonb_each`. */
+export function toStep({ sql: given, parameter }: Statement): Step {
+  const sql = given.replaceAll('jsonb_each(', 'json_each(');
   return parameter === undefined ? [sql] : [sql, parameter];
 }
 
@@ -187,8 +188,11 @@ function toSteps(
   for (const each of statements) {
     const { parameter = '' } = each;
     const rows = 'step' in each ? foretold(each.step) : undefined;
-    if (hasRows) steps.push([storeSql(rows), rows ? parameter : '', batchId]);
-    steps.push('step' in each ? [sqlOf(each.step), parameter] : toStep(each));
+    if (hasRows) {
+      const [sql] = toStep({ sql: storeSql(rows) });
+      steps.push([sql, rows ? parameter : '', batchId]);
+    }
+    steps.push(toStep('step' in each ? { sql: sqlOf(each.step), parameter } : each));
   }
   if (hasRows) steps.push([SELECT_ROWS, batchId]);
   return steps;

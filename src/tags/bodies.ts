@@ -97,7 +97,9 @@ export function askedTags(tags: readonly RowTag[], format: BodyFormat): AskedPar
   // One request could create a tag that has an id which another one has found to be unknown.
   const claims = [mode ? (['tags', mode] as const) : (['tags'] as const)];
   const ids = {
-    ...{ claims, lists: { tags_by_id: byId }, lines: byId.length / TAGS_PER_LINE },
+    claims,
+    lists: { tags_by_id: byId },
+    lines: byId.length / TAGS_PER_LINE,
     settle(unknown: Row | undefined) {
       if (!unknown) return {};
       const places: readonly number[] = JSON.parse(String(unknown.places));
@@ -105,7 +107,9 @@ export function askedTags(tags: readonly RowTag[], format: BodyFormat): AskedPar
     },
   };
   const names = {
-    ...{ claims, lists: { tags_by_name: byName }, lines: byName.length / TAGS_PER_LINE },
+    claims,
+    lists: { tags_by_name: byName },
+    lines: byName.length / TAGS_PER_LINE,
     settle(created: Row | undefined) {
       if (!created) return {};
       const [first, last] = [Number(created.first), Number(created.last)];

@@ -47,7 +47,7 @@ test('tour: it begins where a request arrives, and ends with the commit', () => 
   const [first, last] = [files[0], files.at(-1)];
   assert.ok(first?.packages.includes('node:http'), first?.path);
   assert.ok(
-    last?.lines.some((line) => line.includes("'COMMIT'")),
+    last?.lines.some((line) => line.includes('`COMMIT; ')),
     last?.path,
   );
 });

@@ -44,7 +44,7 @@ for (const { pragma, writer, reader } of [
   { pragma: 'synchronous', writer: 2 },
   { pragma: 'foreign_keys', writer: 1 },
   { pragma: 'busy_timeout', writer: 5_000, reader: 5_000 },
-  { pragma: 'cache_size', writer: -65_536, reader: -65_536 },
+  { pragma: 'cache_size', writer: -8_192, reader: -65_536 },
   { pragma: 'mmap_size', writer: 0, reader: 0 },
 ]) {
   test(`sqlite: ${pragma} is set on every connection that needs it`, async (t) => {

@@ -17,7 +17,7 @@ function assertListsReadOnce(plan: readonly Row[], sql: string): void {
   const loops = plan.filter(({ detail }) => /^(?:SCAN|SEARCH) /.test(String(detail)));
   for (const loop of loops) {
     const outermost = loops.find(({ parent }) => parent === loop.parent);
-    if (loop !== outermost) assert.doesNotMatch(String(loop.detail), /json_each/, sql);
+    if (loop !== outermost) assert.doesNotMatch(String(loop.detail), /jsonb?_each/, sql);
   }
 }
 

@@ -35,6 +35,12 @@ export const READER_PRAGMAS = `${BUSY_PRAGMA}; ${CACHE_PRAGMA}`;
 export const WRITER_PRAGMAS = `
   PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; ${CACHE_PRAGMA}`;
 
+/**
+ * For a writer beside which others read, 8 MiB. Commits often look at each page in the cache: to
+ * order pages, SQLite gives one for a moment a number beyond the end of the file.
+ */
+export const WRITE_CACHE = 'PRAGMA cache_size = -8192';
+
 /** Makes the connection keep each lock that a statement takes, until it closes. */
 export const KEEP_LOCKS = 'PRAGMA locking_mode = EXCLUSIVE';
 

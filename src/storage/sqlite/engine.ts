@@ -12,6 +12,7 @@ import {
   READER_PRAGMAS,
   sqlite3,
   TAKE_WRITE_LOCK,
+  WRITE_CACHE,
   WRITER_PRAGMAS,
 } from './connection.ts';
 import { transactionsOn } from './transactions.ts';
@@ -69,6 +70,7 @@ export async function openSqlite(
     if (alone) await writer.execute(KEEP_LOCKS);
     await prepareWriter(writer);
     const isSingle = alone || path === MEMORY;
+    if (!isSingle) await writer.execute(WRITE_CACHE);
     while (!isSingle && connections.length <= READERS) {
       const reader = await openConnection(path, sqlite3.OPEN_READONLY);
       connections.push(reader);

@@ -6,6 +6,16 @@ import { codeOf } from './unusable.ts';
 /** A commit that overwrites a failed one, which would reappear in the log after a crash. */
 const OVERWRITE = 'PRAGMA user_version = 0';
 
+/** The most characters of each parameter in a small transaction. */
+const MAX_SMALL_PARAMETER = 65_536;
+
+/**
+ * What begins a small transaction. To undo one statement of several, SQLite copies the pages that
+ * it changes; into a file, this takes longer, but in memory those of large ones take too much.
+ */
+const BEGIN_SMALL = 'PRAGMA temp_store = MEMORY; BEGIN IMMEDIATE';
+const USE_FILE = 'PRAGMA temp_store = FILE';
+
 /**
  * Returns a function that runs statements as one transaction and resolves with the rows of each.
  * Call it inside `exclusively` of the connection.
@@ -14,7 +24,7 @@ export function transactionsOn(connection: Connection) {
   let mayBeOpen = false;
 
   async function rollBack(): Promise<void> {
-    await connection.execute('ROLLBACK').catch((error) => {
+    await connection.execute(`${USE_FILE}; ROLLBACK`).catch((error) => {
       // Any other error means that SQLite has already rolled back.
       if (error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged) throw error;
     });
@@ -27,10 +37,11 @@ export function transactionsOn(connection: Connection) {
     // A single statement is its own transaction and needs no BEGIN and COMMIT.
     const needsBegin = statements.length > 1;
     try {
-      if (needsBegin) await connection.execute('BEGIN IMMEDIATE');
+      if (needsBegin)
+        await connection.execute(isSmall(statements) ? BEGIN_SMALL : 'BEGIN IMMEDIATE');
       const results: (readonly Row[])[] = [];
       for (const statement of statements) results.push(await connection.run(statement));
-      if (needsBegin) await connection.execute('COMMIT');
+      if (needsBegin) await connection.execute(`COMMIT; ${USE_FILE}`);
       return results;
     } catch (error) {
       if (needsBegin) {
@@ -41,4 +52,10 @@ export function transactionsOn(connection: Connection) {
       throw error;
     }
   };
+}
+
+function isSmall(statements: readonly Statement[]): boolean {
+  return statements.every(
+    ({ parameter }) => parameter !== undefined && parameter.length <= MAX_SMALL_PARAMETER,
+  );
 }
