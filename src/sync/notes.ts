@@ -42,10 +42,16 @@ export function faultInEncoding(path: string): string | undefined {
   return path.includes('\ufffd') ? 'its name is not UTF-8' : undefined;
 }
 
+/** A file name has at most 255 bytes; that of a copy begins with so many of its original. */
+const MAX_COPIED_BYTES = 190;
+
 /** What the copies of a path begin with; a copy of a copy replaces the suffix. */
 export function copyStart(path: string): string {
   const { dir, name } = posix.parse(path);
-  return posix.join(dir, `${name.replace(/ \(conflict [^()]*\)$/, '')} (conflict `);
+  const bytes = Buffer.from(name.replace(/ \(conflict [^()]*\)$/, ''));
+  // A character may be cut.
+  const start = bytes.toString('utf8', 0, MAX_COPIED_BYTES).replace(/\ufffd$/, '');
+  return posix.join(dir, `${start} (conflict `);
 }
 
 /** Returns the path of a copy: its day, and as many digits of the hash of its text. */

@@ -30,7 +30,7 @@ import { contentOf, copyPath, copyStart, hashOf, META } from './notes.ts';
 
 const KEPT_MS = 30 * 86_400_000;
 
-/** Ends the name of what need not come back although its path is free, as its owner may delete it. */
+/** Ends the name of what need not come back, although its owner may have deleted what came then. */
 const REPLACED = '-replaced';
 
 /** The folders in `.notes-sync`; what else is there are files. */
@@ -258,6 +258,12 @@ function modeOf(folder: Folder, real: string): number | undefined {
   if (!isInside(folder, real)) return undefined;
   const found = lstatSync(posix.join(folder.root, real), { throwIfNoEntry: false });
   return found?.isFile() ? found.mode & 0o777 : undefined;
+}
+
+/** Returns why something failed, without paths, which are others each time. */
+export function reasonOf({ code, message, syscall }: NodeJS.ErrnoException): string {
+  if (code === 'EXDEV') return 'it is on another file system';
+  return message.replace(new RegExp(`, ${syscall} '.*`, 's'), '');
 }
 
 function prune({ root }: Folder, real: string): void {

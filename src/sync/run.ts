@@ -5,7 +5,7 @@ import { ACTIONS, createAll } from './actions.ts';
 import { Unavailable } from './client.ts';
 import { SYNC_TIMES } from './effects.ts';
 import { findFile, scan, type Watched } from './folder.ts';
-import { clearAside, putCopy } from './places.ts';
+import { clearAside, putCopy, reasonOf } from './places.ts';
 import { type Item, type Look, lookAt, planFor, refuseExchange, type World } from './plan.ts';
 import type { Report } from './report.ts';
 import { generationOf, type Note, readAll, readChanges, readCursor, readNote } from './service.ts';
@@ -191,7 +191,7 @@ async function attempt(run: Run, item: Item): Promise<void> {
     await (item.from ? move(run, item, item.from) : settle(run, item));
   } catch (error) {
     if (error instanceof Unavailable || run.stop.aborted) throw error;
-    run.report.left(item.real, (error as Error).message);
+    run.report.left(item.real, reasonOf(error as Error));
     lookAgainAt(run, item.note?.id, run.state.bases.get(item.path)?.id);
   }
 }

@@ -1,7 +1,7 @@
 // File systems that have no links, take names that differ by case for one, or refuse what root may;
 // and a kernel that watches nothing more.
 import assert from 'node:assert/strict';
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SYNC_TIMES } from '../../src/sync/effects.ts';
@@ -129,7 +129,30 @@ test('sync: what cannot be read is left, and is never missing', async (t) => {
   assert.deepEqual(Object.values(synced.files()).sort(), ['a2', 'a3', 'b2']);
 });
 
-test('sync: --follow looks from time to time if it cannot watch or run', async (t) => {
+test('sync: what cannot be taken away is left, with a reason that stays the same', async (t) => {
+  const synced = start(t);
+  synced.write('a.md', 'a');
+  await synced.sync();
+  await synced.put('a.md', 'there');
+  let code = 'EACCES';
+  replaceInFs(t, {
+    renameSync: (original) => (from: never, to: never) => {
+      if (!String(from).endsWith('/a.md')) return original(from, to);
+      throw Object.assign(systemError(`${code}: denied, rename '${to}'`), {
+        code,
+        syscall: 'rename',
+      });
+    },
+  });
+  const denied = await synced.sync();
+  assert.deepEqual([denied.warnings, denied.status], ['left a.md: EACCES: denied\n', 1]);
+  assert.deepEqual(readdirSync(synced.at('.notes-sync/tmp')), []);
+  code = 'EXDEV';
+  const { warnings } = await synced.sync();
+  assert.equal(warnings, 'left a.md: it is on another file system\n');
+});
+
+test('sync: --follow looks from time to time if it cannot watch', async (t) => {
   const { lookUnwatched } = SYNC_TIMES;
   t.after(() => Object.assign(SYNC_TIMES, { lookUnwatched }));
   SYNC_TIMES.lookUnwatched = 1;

@@ -1,6 +1,7 @@
 // Texts that are new or changed on one side or both, against a real service.
 import assert from 'node:assert/strict';
-import { statSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { statSync, symlinkSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { assertInStep, folderOf, shareService } from '../support/synced-folder.ts';
 
@@ -179,4 +180,24 @@ test('sync: two folders of one service are the same', async (t) => {
   for (const each of [other, synced]) await each.sync();
   await assertInStep(synced, { 'a.md': 'a2', 'b.md': 'b' });
   await assertInStep(other, { 'a.md': 'a2', 'b.md': 'b' });
+});
+
+test('sync: a copy gets a name that fits, whatever is beside it', async (t) => {
+  const synced = start(t);
+  const long = `${'a'.repeat(11)}${'🙂'.repeat(60)}.md`;
+  for (const path of ['a.md', long]) synced.write(path, path);
+  await synced.sync();
+  synced.write('a (conflict x)/b.md', 'b');
+  symlinkSync(synced.folder, synced.at('a (conflict linked).md'));
+  execFileSync('mkfifo', [synced.at('a (conflict y).md')]);
+  for (const path of ['a.md', long]) {
+    synced.write(path, `${path} here`);
+    await synced.put(path, `${path} there`);
+  }
+  assert.equal((await synced.sync()).status, 0);
+  const texts = ['a.md', long].flatMap((path) => [`${path} here`, `${path} there`]);
+  assert.deepEqual(Object.values(synced.files()).sort(), [...texts, 'b'].sort());
+  await assertInStep(synced, synced.files());
+  const copy = Object.keys(synced.files()).find((path) => /^a+🙂+ \(conflict /u.test(path));
+  assert.ok(copy);
 });
