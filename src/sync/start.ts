@@ -28,7 +28,7 @@ export interface Streams extends Output {
 export async function startSync(input: Input, streams: Streams): Promise<number> {
   const { url, key, isDry, isFollowing, prefix, extensions, ...allowed } = optionsIn(input);
   const stop = streams.stopOnSignal();
-  const client = { url, key, isPatient: isFollowing, stop };
+  const client = { url, key, isPatient: isFollowing, warn: streams.warn, stop };
   const folder = { root: realpathSync.native(input.operands[0] ?? ''), prefix, extensions };
   if (!isDry) mkdirSync(metaPath(folder), { recursive: true });
   using _lock = isDry ? undefined : lock(metaPath(folder, 'lock'));

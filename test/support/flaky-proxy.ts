@@ -27,6 +27,8 @@ export async function startFlakyProxy(
   pass: Pass,
 ): Promise<string> {
   const server = createServer(async (request, response) => {
+    // It passes answers on that have an end.
+    if (request.headers.accept === 'text/event-stream') return response.destroy();
     const body = Buffer.concat(await request.toArray());
     const { method = '', url = '' } = request;
     const entries = FORWARDED.flatMap((name) => {
