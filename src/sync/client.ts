@@ -139,7 +139,7 @@ async function exchange(...request: Parameters<typeof send>) {
 
 function checked(
   { status, headers, body }: { status: number; headers: IncomingHttpHeaders; body: string },
-  { expected = [] }: RequestParts,
+  { expected = [], body: sent }: RequestParts,
   method: string,
   url: string,
 ): Answer {
@@ -147,6 +147,12 @@ function checked(
   const isJson = status === 204 || /^application\/(?:json|x-ndjson)\b/.test(type);
   const isSuccess = status === SUCCESS[method] && isJson;
   const isProblem = type.startsWith('application/problem+json');
+  // A proxy may refuse a single text, for its length or its words.
+  if (!isProblem && sent !== undefined && (status === 403 || status === 413)) {
+    const detail = `a proxy refuses the text with status ${status}`;
+    if (!expected.includes(status)) throw new Error(detail);
+    return { status, body: JSON.stringify({ detail }), etag: '' };
+  }
   // Another server at this address must not be believed that a note is changed or gone.
   if (!isSuccess && !isProblem)
     throw new Unavailable(`${url} answers with status ${status}, and is no notes-server`);

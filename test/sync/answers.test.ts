@@ -25,16 +25,17 @@ async function startProxy(
     forward: () => Promise<Passed | undefined>,
     count: number,
     target: string,
+    body: string,
   ) => Promise<Passed | undefined>,
 ): Promise<Run> {
   let count = 0;
   const url = await startFlakyProxy(
     t,
     () => service.url,
-    (forward, method, target) => {
+    (forward, method, target, body) => {
       if (method === 'GET') return forward();
       count += 1;
-      return pass(forward, count, target);
+      return pass(forward, count, target, body);
     },
   );
   return (args = [], parts = {}) =>
@@ -155,6 +156,31 @@ test('sync: waits as long as the service asks for', async (t) => {
     return problem(count % 2 === 0 ? 429 : 503, 'Later.');
   });
   assert.deepEqual([(await run()).status, await synced.notes()], [0, { 'a.md': 'a' }]);
+});
+
+test('sync: a text that a proxy refuses is left, and no other', async (t) => {
+  for (const status of [403, 413]) {
+    const synced = start(t);
+    const headers = { 'content-type': 'text/html' };
+    const run = await startProxy(t, synced, async (forward, _count, _target, body) =>
+      body.includes('refused') ? { status, headers, bytes: 'Refused' } : forward(),
+    );
+    for (const path of ['a.md', 'b.md', 'c.md']) synced.write(path, path);
+    await run();
+    synced.write('a.md', 'refused');
+    for (const path of ['new.md', 'newer.md', 'c.md']) synced.write(path, `new ${path}`);
+    synced.write('newest.md', 'refused');
+    const { warnings, ...ran } = await run();
+    const why = `a proxy refuses the text with status ${status}`;
+    assert.equal(ran.status, 1);
+    assert.deepEqual(warnings.split('\n').sort(), [
+      '',
+      `left a.md: ${why}`,
+      `left newest.md: ${why}`,
+    ]);
+    const { 'newest.md': _, ...others } = synced.files();
+    assert.deepEqual(await synced.notes(), { ...others, 'a.md': 'a.md' });
+  }
 });
 
 test('sync: a service that only refuses is given up', async (t) => {
