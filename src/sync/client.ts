@@ -29,6 +29,8 @@ export interface ClientOptions {
   readonly key: string | undefined;
   /** Whether requests are repeated for ever, instead of five times. */
   readonly isPatient: boolean;
+  /** Tells people, once, that the service does not answer. */
+  readonly warn: (line: string) => void;
   readonly stop: AbortSignal;
 }
 
@@ -36,13 +38,17 @@ export interface ClientOptions {
 const SUCCESS: Readonly<Record<string, number>> = { GET: 200, POST: 201, PATCH: 200, DELETE: 204 };
 const MAX_TRIES = 5;
 const MAX_WAIT_MS = 10_000;
+/** The longest wait that a service can ask for. */
+const MAX_ASKED_SECONDS = 60;
 const MAX_ANSWER_MS = 60_000;
 /** A stream has a comment every 15 seconds. */
 const MAX_SILENCE_MS = 40_000;
 
 /** Returns a client of one service. */
 export function createCall(options: ClientOptions): Call {
-  const { url, isPatient, stop } = options;
+  const { url, isPatient, warn, stop } = options;
+  let refusedMs: number | undefined;
+  let isTold = false;
   return async function call(method, target, parts = {}) {
     for (let tries = 1; ; ) {
       if (method !== 'GET') EFFECTS.before('request', `${method} ${target}`);
@@ -51,16 +57,34 @@ export function createCall(options: ClientOptions): Call {
       const signal = method === 'GET' ? AbortSignal.any([stop, limit]) : limit;
       const found = await exchange(options, method, target, parts, signal);
       let waitMs = Math.min(SYNC_TIMES.retry * 2 ** tries, MAX_WAIT_MS);
+      let isHopeless = tries >= MAX_TRIES;
+      let why = 'the service is overloaded';
       if (typeof found === 'string') {
-        if (tries >= MAX_TRIES && !isPatient)
-          throw new Unavailable(`no answer from ${url}: ${found}`);
         tries += 1;
-      } else if (found.status !== 429 && found.status !== 503) {
-        return checked(found, parts.expected ?? [], method, url);
-      } else waitMs = SYNC_TIMES.second * (Number(found.headers['retry-after']) || 1);
+        why = `no answer from ${url}: ${found}`;
+      } else if (found.status === 429 || found.status === 503) {
+        waitMs = SYNC_TIMES.second * secondsIn(found.headers);
+        refusedMs ??= performance.now();
+        isHopeless = performance.now() >= refusedMs + SYNC_TIMES.overload;
+      } else {
+        refusedMs = undefined;
+        isTold = false;
+        return checked(found, parts, method, url);
+      }
+      stop.throwIfAborted();
+      if (isHopeless && !isPatient) throw new Unavailable(why);
+      if (isPatient && !isTold && (isHopeless || typeof found === 'string')) {
+        warn(`${why}; trying again`);
+        isTold = true;
+      }
       await delay(waitMs, undefined, { signal: stop });
     }
   };
+}
+
+/** Returns how long the service asks to wait. */
+function secondsIn(headers: IncomingHttpHeaders): number {
+  return Math.min(Math.max(Number(headers['retry-after']) || 1, 1), MAX_ASKED_SECONDS);
 }
 
 /** Calls `onChange` when the service may have changed; resolves when the stream ends. */
@@ -115,7 +139,7 @@ async function exchange(...request: Parameters<typeof send>) {
 
 function checked(
   { status, headers, body }: { status: number; headers: IncomingHttpHeaders; body: string },
-  expected: readonly number[],
+  { expected = [], body: sent }: RequestParts,
   method: string,
   url: string,
 ): Answer {
@@ -123,6 +147,12 @@ function checked(
   const isJson = status === 204 || /^application\/(?:json|x-ndjson)\b/.test(type);
   const isSuccess = status === SUCCESS[method] && isJson;
   const isProblem = type.startsWith('application/problem+json');
+  // A proxy may refuse a single text, for its length or its words.
+  if (!isProblem && sent !== undefined && (status === 403 || status === 413)) {
+    const detail = `a proxy refuses the text with status ${status}`;
+    if (!expected.includes(status)) throw new Error(detail);
+    return { status, body: JSON.stringify({ detail }), etag: '' };
+  }
   // Another server at this address must not be believed that a note is changed or gone.
   if (!isSuccess && !isProblem)
     throw new Unavailable(`${url} answers with status ${status}, and is no notes-server`);

@@ -14,6 +14,8 @@ export const SYNC_TIMES = {
   second: 1_000,
   /** Before the first repetition of a request without an answer; each further wait is longer. */
   retry: 200,
+  /** After so long with nothing but refusals, a run gives up. */
+  overload: 300_000,
   /** A file that was written so shortly before it was read may have been written again. */
   racy: 2_000,
   /** What was replaced may still be written for so long by a program that has it open. */

@@ -98,7 +98,7 @@ export async function createNotes(service: Service, drafts: readonly Draft[]) {
   const { status, body } = await service.call('POST', '/notes', {
     body: lines.join('\n'),
     headers: { 'content-type': 'application/x-ndjson', 'idempotency-key': randomUUID() },
-    expected: [413, 422],
+    expected: [403, 413, 422],
   });
   if (status === 201) {
     const ids = body.split('\n', lines.length).map((line) => objectIn(line).id);

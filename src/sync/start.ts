@@ -30,7 +30,7 @@ export interface Streams extends Output {
 export async function startSync(input: Input, streams: Streams): Promise<number> {
   const { url, key, isDry, isFollowing, prefix, extensions, ...allowed } = optionsIn(input);
   const stop = streams.stopOnSignal();
-  const client = { url, key, isPatient: isFollowing, stop };
+  const client = { url, key, isPatient: isFollowing, warn: streams.warn, stop };
   const folder = { root: realpathSync.native(input.operands[0] ?? ''), prefix, extensions };
   const inode = inodeOf(folder.root);
   if (isDry) checkPlaces(folder);

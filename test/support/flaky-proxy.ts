@@ -16,6 +16,7 @@ type Pass = (
   forward: () => Promise<Passed | undefined>,
   method: string,
   target: string,
+  body: string,
 ) => Promise<Passed | undefined>;
 
 const FORWARDED = ['content-type', 'if-match', 'if-none-match', 'idempotency-key', 'accept'];
@@ -27,6 +28,8 @@ export async function startFlakyProxy(
   pass: Pass,
 ): Promise<string> {
   const server = createServer(async (request, response) => {
+    // It passes answers on that have an end.
+    if (request.headers.accept === 'text/event-stream') return response.destroy();
     const body = Buffer.concat(await request.toArray());
     const { method = '', url = '' } = request;
     const entries = FORWARDED.flatMap((name) => {
@@ -39,7 +42,7 @@ export async function startFlakyProxy(
         if (brokenConnection(error)) return undefined;
         throw error;
       });
-    const passed = await pass(forward, method, url);
+    const passed = await pass(forward, method, url, body.toString());
     if (!passed) return response.destroy();
     const { connection: _, 'keep-alive': _time, ...headers } = passed.headers;
     return response.writeHead(passed.status, headers).end(passed.bytes);

@@ -2,14 +2,20 @@
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { after, test } from 'node:test';
+import { SYNC_TIMES } from '../../src/sync/effects.ts';
 import type { Ends } from '../support/engine.ts';
 import { type Passed, startFlakyProxy } from '../support/flaky-proxy.ts';
-import { type CommandOutput, runInProcess } from '../support/in-process-command.ts';
+import {
+  type CommandOutput,
+  type InProcessParts,
+  runInProcess,
+} from '../support/in-process-command.ts';
 import { type SyncedFolder, shareService } from '../support/synced-folder.ts';
+import { until } from '../support/until.ts';
 
 const start = await shareService({ after });
 
-type Run = (...args: string[]) => Promise<CommandOutput>;
+type Run = (args?: readonly string[], parts?: InProcessParts) => Promise<CommandOutput>;
 
 /** Starts a proxy for requests that change notes; returns how to run the command through it. */
 async function startProxy(
@@ -19,19 +25,21 @@ async function startProxy(
     forward: () => Promise<Passed | undefined>,
     count: number,
     target: string,
+    body: string,
   ) => Promise<Passed | undefined>,
 ): Promise<Run> {
   let count = 0;
   const url = await startFlakyProxy(
     t,
     () => service.url,
-    (forward, method, target) => {
+    (forward, method, target, body) => {
       if (method === 'GET') return forward();
       count += 1;
-      return pass(forward, count, target);
+      return pass(forward, count, target, body);
     },
   );
-  return (...args) => runInProcess(['sync', folder, url, '--folder', prefix, ...args]);
+  return (args = [], parts = {}) =>
+    runInProcess(['sync', folder, url, '--folder', prefix, ...args], parts);
 }
 
 /** Returns the answer of a problem. */
@@ -150,6 +158,74 @@ test('sync: waits as long as the service asks for', async (t) => {
   assert.deepEqual([(await run()).status, await synced.notes()], [0, { 'a.md': 'a' }]);
 });
 
+test('sync: a text that a proxy refuses is left, and no other', async (t) => {
+  for (const status of [403, 413]) {
+    const synced = start(t);
+    const headers = { 'content-type': 'text/html' };
+    const run = await startProxy(t, synced, async (forward, _count, _target, body) =>
+      body.includes('refused') ? { status, headers, bytes: 'Refused' } : forward(),
+    );
+    for (const path of ['a.md', 'b.md', 'c.md']) synced.write(path, path);
+    await run();
+    synced.write('a.md', 'refused');
+    for (const path of ['new.md', 'newer.md', 'c.md']) synced.write(path, `new ${path}`);
+    synced.write('newest.md', 'refused');
+    const { warnings, ...ran } = await run();
+    const why = `a proxy refuses the text with status ${status}`;
+    assert.equal(ran.status, 1);
+    assert.deepEqual(warnings.split('\n').sort(), [
+      '',
+      `left a.md: ${why}`,
+      `left newest.md: ${why}`,
+    ]);
+    const { 'newest.md': _, ...others } = synced.files();
+    assert.deepEqual(await synced.notes(), { ...others, 'a.md': 'a.md' });
+  }
+});
+
+test('sync: a service that only refuses is given up', async (t) => {
+  const { overload } = SYNC_TIMES;
+  t.after(() => Object.assign(SYNC_TIMES, { overload }));
+  SYNC_TIMES.overload = 5;
+  const synced = start(t);
+  synced.write('a.md', 'a');
+  const asked = ['1', '-5', '5000000', 'Infinity', 'Tue, 01 Dec 2026 00:00:00 GMT'];
+  let tries = 0;
+  const run = await startProxy(t, synced, async (_, count) => {
+    tries = count;
+    const { headers, ...refusal } = problem(503, 'Later.');
+    return { ...refusal, headers: { ...headers, 'retry-after': asked[count - 1] ?? '1' } };
+  });
+  const { status, warnings } = await run();
+  assert.deepEqual([status, warnings], [2, 'notes-server: the service is overloaded\n']);
+  assert.ok(tries > 1);
+});
+
+test('sync: --follow says once that there is no answer, until there is one', async (t) => {
+  const synced = start(t);
+  synced.write('a.md', '0');
+  let isSilent = true;
+  const run = await startProxy(t, synced, async (forward) => (isSilent ? undefined : forward()));
+  let warnings = 0;
+  const stopping = new AbortController();
+  t.after(() => stopping.abort());
+  const following = run(['--follow'], {
+    stop: stopping.signal,
+    onWarning(line) {
+      assert.match(line, /^no answer from http:\S+: .+; trying again$/);
+      warnings += 1;
+      isSilent = false;
+    },
+  });
+  await until(async () => (await synced.notes())['a.md'] === '0');
+  isSilent = true;
+  synced.write('a.md', '1');
+  await until(async () => (await synced.notes())['a.md'] === '1');
+  stopping.abort();
+  assert.equal((await following).status, 0);
+  assert.equal(warnings, 2);
+});
+
 test('sync: without an answer after five tries, nothing is done', async (t) => {
   const synced = start(t);
   synced.write('a.md', 'a');
@@ -171,7 +247,7 @@ test('sync: a key that only reads can pull, and is refused otherwise', async (t)
   const run = await startProxy(t, synced, async () => problem(403, 'Only reads.'));
   const refused = await run();
   assert.deepEqual([refused.status, refused.warnings], [2, 'notes-server: Only reads.\n']);
-  assert.equal((await run('--pull')).status, 0);
+  assert.equal((await run(['--pull'])).status, 0);
   assert.deepEqual(synced.files(), { 'a.md': 'a', 'b.md': 'b' });
 });
 
