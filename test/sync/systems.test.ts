@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SYNC_TIMES } from '../../src/sync/effects.ts';
 import { follow } from '../../src/sync/follow.ts';
 import { ignoreSpelling, replaceInFs, systemError } from '../support/other-file-systems.ts';
-import { shareService } from '../support/synced-folder.ts';
+import { shareService, syncWith } from '../support/synced-folder.ts';
 import { until } from '../support/until.ts';
 
 const start = await shareService({ after });
@@ -32,6 +32,15 @@ test('sync: a file system without hard links', async (t) => {
   assert.deepEqual(files, await synced.notes());
   assert.deepEqual(Object.values(files).sort(), ['a2', 'b here', 'b there', 'c.md', 'e']);
   assert.deepEqual((await synced.sync()).lines, []);
+  // What somebody writes where a text is about to be put stays.
+  await synced.put('new/f.md', 'f');
+  let isWritten = false;
+  await syncWith(synced, (effect, what) => {
+    if (isWritten || effect !== 'place' || what !== 'new/f.md') return;
+    isWritten = true;
+    synced.write(what, 'f here');
+  });
+  for (const text of ['f', 'f here']) assert.ok(Object.values(synced.files()).includes(text), text);
 });
 
 test('sync: of two names that differ by case, one is left where files have none', async (t) => {
