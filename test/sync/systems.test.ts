@@ -40,6 +40,15 @@ test('sync: a file system without hard links', async (t) => {
   const texts = ['a here', 'a2', 'b here', 'b there', 'c.md', 'e'];
   assert.deepEqual(Object.values(files).sort(), texts);
   assert.deepEqual((await synced.sync()).lines, []);
+  // What somebody writes where a text is about to be put stays.
+  await synced.put('new/f.md', 'f');
+  let isWritten = false;
+  await syncWith(synced, (effect, what) => {
+    if (isWritten || effect !== 'place' || what !== 'new/f.md') return;
+    isWritten = true;
+    synced.write(what, 'f here');
+  });
+  for (const text of ['f', 'f here']) assert.ok(Object.values(synced.files()).includes(text), text);
 });
 
 test('sync: of two names that differ by case, one is left where files have none', async (t) => {
