@@ -49,7 +49,9 @@ export async function startSync(input: Input, streams: Streams): Promise<number>
   };
   if (!isFollowing) {
     await run({ listings: new Map(), watch() {} }).catch((error) => {
-      if (!stop.aborted) throw error;
+      if (stop.aborted) return;
+      if (!report.hasDone()) throw error;
+      report.left('the rest', error.message);
     });
     return stop.aborted || report.hasLeft() ? 1 : 0;
   }

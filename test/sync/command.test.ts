@@ -121,9 +121,10 @@ function follow(
   t: TestContext,
   { folder, service, prefix }: SyncedFolder,
   onWarning = (_line: string) => {},
+  options: readonly string[] = [],
 ) {
   const stopping = new AbortController();
-  const args = ['sync', folder, service.url, '--folder', prefix, '--follow'];
+  const args = ['sync', folder, service.url, '--folder', prefix, '--follow', ...options];
   const ended = runInProcess(args, { stop: stopping.signal, onWarning });
   const end = () => {
     stopping.abort();
@@ -174,6 +175,17 @@ test('sync: --follow hears what comes after a refused run, and tells each refusa
   }
   for (const line of warnings) assert.match(line, /12 of 13 files would be deleted/);
   assert.equal((await end()).status, 0);
+});
+
+test('sync: --follow tells once what waits', async (t) => {
+  const synced = start(t);
+  await synced.put('theirs.md', 'theirs');
+  const end = follow(t, synced, undefined, ['--push']);
+  for (const path of ['a.md', 'b.md']) {
+    synced.write(path, path);
+    await until(async () => path in (await synced.notes()));
+  }
+  assert.equal((await end()).output.match(/waits:/g)?.length, 1);
 });
 
 test('sync: --follow keeps both sides in step', async (t) => {
