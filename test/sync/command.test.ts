@@ -78,11 +78,12 @@ test('sync: what is no notes-server is not believed that notes are gone', async 
   const synced = start(t);
   synced.write('a.md', 'a');
   await synced.sync();
-  const server = createServer((_, answer) => answer.writeHead(404).end('Not here'));
+  const location = 'https://notes.example.com/';
+  const server = createServer((_, answer) => answer.writeHead(301, { location }).end('There'));
   t.after(() => server.close());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const args = [synced.folder, `http://127.0.0.1:${Object(server.address()).port}`];
-  const reason = /status 404, and is no notes-server/;
+  const args = [synced.folder, `HTTP://127.0.0.1:${Object(server.address()).port}`];
+  const reason = /status 301 \(to https:\/\/notes.example.com\/\), and is no notes-server/;
   await assertDoesNothing([...args, '--folder', synced.prefix], reason);
   assert.deepEqual(synced.files(), { 'a.md': 'a' });
 });
