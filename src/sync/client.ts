@@ -154,8 +154,10 @@ function checked(
     return { status, body: JSON.stringify({ detail }), etag: '' };
   }
   // Another server at this address must not be believed that a note is changed or gone.
-  if (!isSuccess && !isProblem)
-    throw new Unavailable(`${url} answers with status ${status}, and is no notes-server`);
+  if (!isSuccess && !isProblem) {
+    const to = headers.location === undefined ? '' : ` (to ${headers.location})`;
+    throw new Unavailable(`${url} answers with status ${status}${to}, and is no notes-server`);
+  }
   if (status === 401 || status === 403) throw new Unavailable(String(objectIn(body).detail));
   if (!isSuccess && !expected.includes(status)) throw new Error(String(objectIn(body).detail));
   // A proxy that compresses answers makes their tags weak.

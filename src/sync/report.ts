@@ -18,27 +18,36 @@ const DONE: Readonly<Record<string, string>> = {
 
 const CLEAR_LINE = '\r\u001b[K';
 
+const lineFor = (action: string, path: string) => `${action.replace(/^move.*/, 'move')} ${path}`;
+
 /** Returns the report of one run after another. */
 export function createReport({ say: print, warn, show }: Output) {
   let startMs = 0;
   let total = 0;
   let done: string[] = [];
-  let leftNow = new Map<string, string>();
-  let leftBefore = leftNow;
+  let hasLeft = false;
+  let told = new Set<string>();
+  let toldBefore = told;
   const isLong = () => performance.now() > startMs + SYNC_TIMES.progress;
   const say = (line: string) => {
     if (isLong()) show(CLEAR_LINE);
     print(line);
   };
+  /** Tells what is so in each run only in the first one of them. */
+  const tellOnce = (tell: (line: string) => void, line: string) => {
+    told.add(line);
+    if (!toldBefore.has(line)) tell(line);
+  };
   return {
-    say,
     warn,
     begin() {
       startMs = performance.now();
       done = [];
-      [leftBefore, leftNow] = [leftNow, new Map()];
+      hasLeft = false;
+      [toldBefore, told] = [told, new Set()];
     },
-    hasLeft: () => leftNow.size > 0,
+    hasLeft: () => hasLeft,
+    hasDone: () => done.length > 0,
     /** Says how much there is to do. */
     expect(count: number) {
       total = count;
@@ -47,13 +56,16 @@ export function createReport({ say: print, warn, show }: Output) {
       const what = DONE[action];
       if (what === undefined) return;
       done.push(what);
-      say(`${action.replace(/^move.*/, 'move')} ${path}`);
+      say(lineFor(action, path));
       if (isLong()) show(`${CLEAR_LINE}${done.length} of ${total}`);
     },
-    /** Tells what is left, once as long as the reason is the same. */
+    /** Says what this run must not do, with `how` that is: it `waits:`, or it `would` be done. */
+    undone(how: string, action: string, path: string) {
+      if (DONE[action] !== undefined) tellOnce(say, `${how} ${lineFor(action, path)}`);
+    },
     left(path: string, why: string) {
-      leftNow.set(path, why);
-      if (leftBefore.get(path) !== why) warn(`left ${path}: ${why}`);
+      hasLeft = true;
+      tellOnce(warn, `left ${path}: ${why}`);
     },
     /** Says what was done, if there was anything. */
     end(files: number) {

@@ -52,10 +52,7 @@ export async function runOnce(run: Run): Promise<void> {
   const items = planFor(run, found, notes);
   refuseManyDeletions(run, items);
   report.expect(items.length);
-  if (run.isDry) {
-    for (const { action, path } of items) report.say(`would ${action} ${path}`);
-    return;
-  }
+  if (run.isDry) return act(run, items);
   await act(
     run,
     items.filter(({ from }) => from),
@@ -74,7 +71,7 @@ export async function runOnce(run: Run): Promise<void> {
   if (state.isReplaced) throw new Error('the folder is another one by now');
   await act(run, deletions);
   await keepCursor(run, cursor, items.length > 0);
-  report.end(state.bases.size);
+  report.end(countKnown(run));
 }
 
 /** Resolves with all notes as they are now, as far as it matters, and a cursor before that. */
@@ -117,7 +114,7 @@ async function listNotes(run: Run) {
 }
 
 function refuseManyDeletions(run: Run, items: readonly Item[]): void {
-  const known = [...run.state.bases.values()].filter(({ hash }) => hash !== undefined).length;
+  const known = countKnown(run);
   const deletions = items.filter((each) => isDeletion(each) && !mustWait(run, each.action));
   const [first] = deletions;
   const count = deletions.length;
@@ -126,8 +123,14 @@ function refuseManyDeletions(run: Run, items: readonly Item[]): void {
   throw new Error(`nothing was done: ${what}; to do so, say --max-delete ${count}`);
 }
 
+/** Returns how many files have been in step. */
+function countKnown({ state }: Run): number {
+  return [...state.bases.values()].filter(({ hash }) => hash !== undefined).length;
+}
+
 function needsText(run: Run, action: string): boolean {
-  return NEEDS_TEXT.includes(action) && !mustWait(run, action);
+  const needs = run.isDry ? action === 'compare' : NEEDS_TEXT.includes(action);
+  return needs && !mustWait(run, action);
 }
 
 function mustWait({ writesHere, writesThere }: Run, action: string): boolean {
@@ -204,14 +207,16 @@ function lookAgainAt({ again }: Run, ...ids: readonly (number | undefined)[]): v
 async function move(run: Run, item: Item, from: Item): Promise<void> {
   const { path, action } = item;
   const look = lookAt(run, path, item.file, item.note);
-  if (mustWait(run, action)) return wait(run, action, path, item.note?.id, from.note?.id);
+  const line = `${from.path} -> ${path}`;
+  if (mustWait(run, action)) return wait(run, action, line, item.note?.id, from.note?.id);
+  if (run.isDry) return run.report.undone('would', action, line);
   if (!(await ACTIONS[action]?.(run, item, look))) throw new Error('it keeps changing');
-  run.report.done(action, `${from.path} -> ${path}`);
+  run.report.done(action, line);
   await settle(run, { ...item, note: item.note ?? (await readNote(run, path)) });
 }
 
 function wait(run: Run, action: string, path: string, ...ids: readonly (number | undefined)[]) {
-  run.report.say(`waits: ${action} ${path}`);
+  run.report.undone('waits:', action, path);
   lookAgainAt(run, ...ids);
 }
 
@@ -221,7 +226,7 @@ async function settle(run: Run, item: Item): Promise<void> {
   let { file, note } = item;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     let look = lookAt(run, path, file ?? findFile(run, real), note);
-    if (NEEDS_TEXT.includes(look.action) && note?.body === undefined) {
+    if (needsText(run, look.action) && note?.body === undefined) {
       note = await readNote(run, path);
       look = lookAt(run, path, file ?? findFile(run, real), note);
     }
@@ -244,6 +249,7 @@ async function perform(run: Run, item: Item, look: Look): Promise<boolean> {
   // A deletion that was not planned has not been looked at twice.
   if (isDeletion(look) && !isDeletion(item)) lookAgainAt(run, note?.id, base?.id);
   else if (mustWait(run, action)) wait(run, action, path, note?.id, base?.id);
+  else if (run.isDry) run.report.undone('would', action, path);
   else if (action === 'conflict') return keepBoth(run, item, look);
   else if (await ACTIONS[action]?.(run, item, look)) run.report.done(action, path);
   else return false;

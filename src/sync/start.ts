@@ -55,7 +55,9 @@ export async function startSync(input: Input, streams: Streams): Promise<number>
   };
   if (!isFollowing) {
     await run({ listings: new Map(), watch() {} }).catch((error) => {
-      if (!stop.aborted) throw error;
+      if (stop.aborted) return;
+      if (!report.hasDone()) throw error;
+      report.left('the rest', error.message);
     });
     return stop.aborted || report.hasLeft() ? 1 : 0;
   }
@@ -78,14 +80,14 @@ function optionsIn({ operands: [, address = ''], flags, key }: Input) {
   // An error of a request would quote it.
   if (sent !== undefined && !/^[!-~]+$/.test(sent))
     throw new Error('the key must be one word of visible ASCII characters, and nothing else');
-  if (!/^https?:\/\/[^?#@]+$/.test(address) || !URL.canParse(address))
+  if (!/^https?:\/\/[^?#@]+$/i.test(address) || !URL.canParse(address))
     throw new Error('URL must be that of a service, such as http://127.0.0.1:3000');
   if (isSet('push') && isSet('pull')) throw new Error('--push and --pull exclude each other');
   if (!/^\d*$/.test(maxDelete)) throw new Error('--max-delete takes a whole number');
   const extensions = (textOf('ext') || 'md,markdown,txt').toLowerCase().split(',');
   const folder = textOf('folder').normalize().replace(/\/+$/, '');
   return {
-    url: address.replace(/\/+$/, ''),
+    url: new URL(address).href.replace(/\/+$/, ''),
     key: sent,
     prefix: folder === '' ? '' : `${folder}/`,
     extensions: new Set(extensions.map((each) => each.trim().replace(/^\.?/, '.'))),

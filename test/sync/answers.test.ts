@@ -173,6 +173,7 @@ test('sync: a text that a proxy refuses is left, and no other', async (t) => {
     const { warnings, ...ran } = await run();
     const why = `a proxy refuses the text with status ${status}`;
     assert.equal(ran.status, 1);
+    assert.match(ran.output, /^In step: 5 files \(2 created, 1 sent;/m);
     assert.deepEqual(warnings.split('\n').sort(), [
       '',
       `left a.md: ${why}`,
@@ -240,13 +241,27 @@ test('sync: without an answer after five tries, nothing is done', async (t) => {
   assert.equal(tries, 5);
 });
 
+test('sync: a run that broke off says what it has done, and what is left', async (t) => {
+  const synced = start(t);
+  for (const path of ['a.md', 'b.md', 'c.md']) synced.write(path, path);
+  await synced.sync();
+  for (const path of ['a.md', 'b.md', 'c.md']) synced.write(path, `new ${path}`);
+  const run = await startProxy(t, synced, async (forward, count) =>
+    count === 1 ? forward() : undefined,
+  );
+  const { status, output, warnings } = await run();
+  assert.equal(status, 1);
+  assert.match(output, /^send \w\.md\n$/);
+  assert.match(warnings, /^left the rest: no answer from [^\n]+\n$/);
+});
+
 test('sync: a key that only reads can pull, and is refused otherwise', async (t) => {
   const synced = start(t);
   synced.write('a.md', 'a');
-  await synced.put('b.md', 'b');
   const run = await startProxy(t, synced, async () => problem(403, 'Only reads.'));
   const refused = await run();
   assert.deepEqual([refused.status, refused.warnings], [2, 'notes-server: Only reads.\n']);
+  await synced.put('b.md', 'b');
   assert.equal((await run(['--pull'])).status, 0);
   assert.deepEqual(synced.files(), { 'a.md': 'a', 'b.md': 'b' });
 });

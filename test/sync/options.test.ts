@@ -1,6 +1,6 @@
 // The options of the command, and what people see of a run.
 import assert from 'node:assert/strict';
-import { statSync } from 'node:fs';
+import { renameSync, statSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { SYNC_TIMES } from '../../src/sync/effects.ts';
 import { assertInStep, shareService, startSynced } from '../support/synced-folder.ts';
@@ -18,6 +18,35 @@ test('sync: a dry run says what would be done, and does nothing', async (t) => {
   assert.deepEqual(await synced.notes(), { 'b.md': 'b' });
   assert.throws(() => statSync(synced.at('.notes-sync')), /ENOENT/);
 });
+
+for (const option of ['--folder', '--push', '--pull'])
+  test(`sync: a dry run with ${option} says what the real one does`, async (t) => {
+    const synced = start(t);
+    const known = ['send', 'get', 'here', 'there', 'from', 'back', 'equal', 'blank'];
+    for (const name of known) synced.write(`${name}.md`, name);
+    await synced.sync();
+    synced.write('send.md', 'sent');
+    await synced.put('get.md', 'got');
+    await synced.erase('here.md');
+    synced.remove('there.md');
+    renameSync(synced.at('from.md'), synced.at('to.md'));
+    await synced.rename('back.md', 'front.md');
+    synced.write('equal.md', 'same');
+    await synced.put('equal.md', 'same');
+    synced.write('blank.md', '');
+    synced.write('adopted.md', 'same');
+    await synced.put('adopted.md', 'same');
+    synced.write('new.md', 'new');
+    await synced.put('theirs.md', 'theirs');
+    const args = [option, ...(option === '--folder' ? [synced.prefix] : [])];
+    const dry = await synced.sync(...args, '--dry-run');
+    const real = await synced.sync(...args);
+    const lines = real.lines.slice(0, -1).map((line) => line.replace(/^(?!waits:)/, 'would '));
+    assert.deepEqual([...dry.lines].sort(), lines.sort());
+    assert.deepEqual([dry.warnings, dry.status], [real.warnings, real.status]);
+    assert.match(dry.warnings, /^left blank\.md: /);
+    assert.ok(dry.lines.some((line) => line.endsWith(' move from.md -> to.md')));
+  });
 
 test('sync: --push changes nothing here, and --pull nothing there', async (t) => {
   const synced = start(t);
