@@ -95,7 +95,7 @@ function severalWith(pattern: RegExp): string[] {
  * The most that the core may have. Features grow in their folders. At least 3 % must be free: the
  * recipes of the guide to changes are carried out, too.
  */
-const MAX_CORE = { files: 60, lines: 6_000 };
+const MAX_CORE = { files: 60, lines: 6_050 };
 
 /** The line in which the body of a function, a method or a loop begins. */
 const BODY_START = /(?:\)(?:: .+)?|=>) \{$/;
