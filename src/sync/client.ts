@@ -1,5 +1,5 @@
 // Requests to a service, with a key, repeated until there is an answer. They do not use
-// `fetch`, which takes a tenth of a second to load, and more memory.
+// `fetch`, which takes long to load, and more memory.
 import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EFFECTS, SYNC_TIMES } from './effects.ts';

@@ -32,7 +32,6 @@ interface Listing {
   readonly files: readonly (readonly [path: string, file: File])[];
   /** What can be no note, and why. */
   readonly faults: readonly Fault[];
-  readonly isUnread?: boolean;
 }
 
 type Fault = readonly [real: string, why: string];
@@ -48,8 +47,6 @@ export interface Scan {
   readonly files: ReadonlyMap<string, File>;
   /** Files that can be no notes, folders that cannot be read, and why. */
   readonly faults: readonly Fault[];
-  /** These folders, whose files must not count as deleted. */
-  readonly unread: readonly string[];
 }
 
 /** What is at a path; `at` is when it was read. */
@@ -62,7 +59,6 @@ export type Found =
 export function scan(folder: Folder, watched: Watched): Scan {
   const files = new Map<string, File>();
   const faults: Fault[] = [];
-  const unread: string[] = [];
   const folders = [''];
   for (const place of folders) {
     watched.watch(place);
@@ -70,14 +66,13 @@ export function scan(folder: Folder, watched: Watched): Scan {
     watched.listings.set(place, listing);
     folders.push(...listing.folders);
     faults.push(...listing.faults);
-    if (listing.isUnread) unread.push(place.normalize());
     for (const [path, file] of listing.files) {
       const twin = files.get(path);
       if (twin) faults.push([file.real, `it has the same name as ${twin.real}`]);
       else files.set(path, file);
     }
   }
-  return { files, faults, unread };
+  return { files, faults };
 }
 
 function list(folder: Folder, place: string): Listing {
@@ -102,12 +97,7 @@ function list(folder: Folder, place: string): Listing {
     if (place === '') throw error;
     // It has been removed since its folder was read.
     if (code === 'ENOENT') return { folders: [], files: [], faults: [] };
-    return {
-      folders: [],
-      files: [],
-      faults: [[place, unreadable(code)]],
-      isUnread: true,
-    };
+    return { folders: [], files: [], faults: [[place, unreadable(code)]] };
   }
 }
 
@@ -147,7 +137,7 @@ export function findFile(folder: Folder, real: string): File | string | undefine
   }
 }
 
-/** Whether the folders of a path, as far as they exist, are folders and no links. */
+/** Whether no folder of a path is a link or a file. Folders may be missing. */
 export function isInside({ root }: Folder, real: string): boolean {
   for (let each = posix.dirname(real); each !== '.'; each = posix.dirname(each))
     if (lookAtPath(posix.join(root, each))?.isDirectory() === false) return false;

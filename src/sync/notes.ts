@@ -42,7 +42,7 @@ export function faultInEncoding(path: string): string | undefined {
   return path.includes('\ufffd') ? 'its name is not UTF-8' : undefined;
 }
 
-/** A file name has at most 255 bytes; that of a copy begins with so many of its original. */
+/** The bytes of a name that its copies keep: with their suffix, they fit into a file name. */
 const MAX_COPIED_BYTES = 190;
 
 /** What the copies of a path begin with; a copy of a copy replaces the suffix. */

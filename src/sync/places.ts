@@ -30,7 +30,7 @@ import { contentOf, copyPath, copyStart, hashOf, META } from './notes.ts';
 
 const KEPT_MS = 30 * 86_400_000;
 
-/** Ends the name of what need not come back, although its owner may have deleted what came then. */
+/** Ends the name of a file in `aside/` that was replaced: it stays away if its path gets free. */
 const REPLACED = '-replaced';
 
 /** The folders in `.notes-sync`; what else is there are files. */
@@ -53,7 +53,7 @@ export function checkPlaces(folder: Folder): void {
   if (check('')) readdirSync(metaPath(folder)).forEach(check);
 }
 
-/** Makes the places, as far as there are none. Only the owner of the folder may look into them. */
+/** Makes the places that are missing. Only the owner of the folder may look into them. */
 export function makePlaces(folder: Folder): void {
   checkPlaces(folder);
   mkdirSync(metaPath(folder), { recursive: true, mode: 0o700 });
@@ -146,9 +146,13 @@ export function removeFile(folder: Folder, real: string, expected: string): bool
 export function moveFile(folder: Folder, from: string, to: string): boolean {
   const aside = takeAside(folder, from);
   if (aside === undefined) return false;
-  const isMoved = place(folder, aside, to);
+  let isMoved = false;
+  try {
+    isMoved = place(folder, aside, to);
+  } finally {
+    if (!isMoved) bringBack(folder, aside, from);
+  }
   if (isMoved) prune(folder, from);
-  else bringBack(folder, aside, from);
   return isMoved;
 }
 
@@ -260,7 +264,7 @@ function modeOf(folder: Folder, real: string): number | undefined {
   return found?.isFile() ? found.mode & 0o777 : undefined;
 }
 
-/** Returns why something failed, without paths, which are others each time. */
+/** Returns why something failed, without paths: those of temporary files differ each time. */
 export function reasonOf({ code, message, syscall }: NodeJS.ErrnoException): string {
   if (code === 'EXDEV') return 'it is on another file system';
   return message.replace(new RegExp(`, ${syscall} '.*`, 's'), '');

@@ -93,11 +93,10 @@ function isAsRead(file: File | undefined, { stat, at = 0 }: Base = {}): boolean 
 /** Returns what is to be done; what was moved is one item, and comes first. */
 export function planFor(
   world: World,
-  { files, unread }: Scan,
+  files: Scan['files'],
   notes: ReadonlyMap<string, Note>,
 ): Item[] {
   const { state } = world;
-  const isUnread = (path: string) => unread.some((folder) => path.startsWith(`${folder}/`));
   const items: Item[] = [];
   const isCaseless = existsSync(metaPath(world, '..', META.toUpperCase()));
   const twins = new Map<string, string>();
@@ -116,7 +115,7 @@ export function planFor(
       continue;
     const why = twin === path ? undefined : `only case tells it from ${twin}`;
     const fault = file ? undefined : (why ?? faultInPath(path, world));
-    const found = !file && (base || isUnread(path)) ? findFile(world, path) : file;
+    const found = !file && base ? findFile(world, path) : file;
     const { action, here } = lookAt(world, path, found, note);
     const hash = 'hash' in here ? here.hash : undefined;
     const item = { path, real: file?.real ?? path, action, file, note, hash, fault };
@@ -128,7 +127,10 @@ export function planFor(
 /** Joins a missing file and a new one with its text, and a missing note and one with its id. */
 function withMoves({ state }: World, items: readonly Item[]): Item[] {
   const baseOf = ({ path }: Item): Base => state.bases.get(path) ?? {};
-  const sides = items.filter(({ file, note }) => !file !== !note);
+  // A file that cannot be read is not missing.
+  const sides = items.filter(
+    ({ file, note, action }) => !file !== !note && (file || action !== 'leave'),
+  );
   const targets = sides.filter((item) => baseOf(item).hash === undefined && !item.fault);
   const sources = sides.filter((item) => baseOf(item).hash !== undefined && baseOf(item).id);
   const moves: Item[] = [];

@@ -47,9 +47,9 @@ export async function runOnce(run: Run): Promise<void> {
   report.begin();
   if (!run.isDry) clearAside(run, isKnown);
   const { notes, cursor } = await readNotes(run);
-  const found = scan(run, run.watched);
-  for (const [real, why] of found.faults) report.left(real, why);
-  const items = planFor(run, found, notes);
+  const { files, faults } = scan(run, run.watched);
+  for (const [real, why] of faults) report.left(real, why);
+  const items = planFor(run, files, notes);
   refuseManyDeletions(run, items);
   report.expect(items.length);
   if (run.isDry) return act(run, items);

@@ -1,6 +1,6 @@
 // The command `sync --follow` in two folders of a service, while owners change texts and move
 // folders: each change arrives, although no look finds what the watches have not told, and no text
-// is lost. NOTES_TEST_SEED=n repeats a game, as far as its events come in the same order.
+// is lost. NOTES_TEST_SEED=n makes the same changes again, but events may come in another order.
 import assert from 'node:assert/strict';
 import { existsSync, renameSync } from 'node:fs';
 import { after, type TestContext, test } from 'node:test';

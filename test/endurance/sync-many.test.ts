@@ -1,4 +1,4 @@
-// The command `sync` with so many notes that it must neither hold all texts nor ask for each.
+// The command `sync` with many notes: it neither holds all texts nor asks for each note.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFlakyProxy } from '../support/flaky-proxy.ts';

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
+  lstatSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -10,6 +11,7 @@ import {
   utimesSync,
 } from 'node:fs';
 import { after, test } from 'node:test';
+import { replaceInFs } from '../support/other-file-systems.ts';
 import { assertInStep, shareService, syncWith } from '../support/synced-folder.ts';
 
 const start = await shareService({ after });
@@ -121,4 +123,37 @@ test('sync: a file keeps its mode, its copies have it, and .notes-sync is privat
   const paths = Object.keys(synced.files());
   assert.deepEqual(paths.map(modeOf), [0o622, 0o622]);
   assert.equal(modeOf('.notes-sync'), 0o700);
+});
+
+test('sync: a folder that is removed while the others are read has no files', async (t) => {
+  const synced = start(t);
+  synced.write('deep/a.md', 'a');
+  await synced.sync();
+  replaceInFs(t, {
+    readdirSync:
+      (original) =>
+      (path: never, ...rest: never[]) => {
+        if (String(path).endsWith('/deep')) rmSync(path, { recursive: true, force: true });
+        return original(path, ...rest);
+      },
+  });
+  const { lines, warnings, status } = await synced.sync();
+  assert.deepEqual([lines[0], warnings, status], ['delete there deep/a.md', '', 0]);
+});
+
+test('sync: a new text of a private file is private from its first byte', async (t) => {
+  const synced = start(t);
+  synced.write('a.md', 'a');
+  await synced.sync();
+  chmodSync(synced.at('a.md'), 0o600);
+  await synced.put('a.md', 'there');
+  const modes: number[] = [];
+  replaceInFs(t, {
+    chmodSync: (original) => (path: never, mode: never) => {
+      modes.push(lstatSync(path).mode & 0o777);
+      return original(path, mode);
+    },
+  });
+  await synced.sync();
+  assert.deepEqual(modes, [0o600]);
 });

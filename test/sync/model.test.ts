@@ -1,6 +1,6 @@
 // Random changes on both sides while runs go on, lose answers and break off between two effects: no
 // text is lost that its owner did not replace or delete where it lay, and in the end all sides are
-// the same. NOTES_TEST_SEED=n repeats a game, as far as requests come in the same order;
+// the same. NOTES_TEST_SEED=n makes the same changes again, but requests may come in another order;
 // NOTES_TEST_GAMES=n plays more.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What lies in `.notes-sync`, whoever has put it there, and where it goes.
+// The contents of `.notes-sync`: what is refused there, and what is cleared.
 import assert from 'node:assert/strict';
 import { lstatSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { after, test } from 'node:test';

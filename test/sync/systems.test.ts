@@ -125,17 +125,18 @@ test('sync: what cannot be read is left, and is never missing', async (t) => {
   assert.deepEqual([file.warnings, file.status], ['left a.md: it cannot be read: EACCES\n', 1]);
   await synced.put('a.md', 'a3');
   assert.equal((await synced.sync()).status, 1);
-  // All else goes on.
+  // All else goes on, and nothing counts as missing or moved.
   hidden = 'deep';
   await synced.put('deep/b.md', 'b2');
+  synced.write('c.md', 'deep/b.md');
   const folder = await synced.sync();
   assert.equal(folder.status, 1);
-  assert.match(folder.lines[0] ?? '', /^conflict a\.md/);
+  assert.match(folder.lines[0] ?? '', /^conflict a\.md|^create c\.md/);
   const why = 'it cannot be read: EACCES';
   assert.match(folder.warnings, new RegExp(`^left deep: ${why}\nleft deep/b.md: ${why}\n`));
   hidden = '/nothing';
   await synced.sync();
-  assert.deepEqual(Object.values(synced.files()).sort(), ['a2', 'a3', 'b2']);
+  assert.deepEqual(Object.values(synced.files()).sort(), ['a2', 'a3', 'b2', 'deep/b.md']);
 });
 
 test('sync: what cannot be taken away is left, with a reason that stays the same', async (t) => {
@@ -159,6 +160,46 @@ test('sync: what cannot be taken away is left, with a reason that stays the same
   code = 'EXDEV';
   const { warnings } = await synced.sync();
   assert.equal(warnings, 'left a.md: it is on another file system\n');
+});
+
+test('sync: a file that cannot move to its new path stays at the old one', async (t) => {
+  const synced = start(t);
+  synced.write('a.md', 'a');
+  await synced.sync();
+  await synced.rename('a.md', 'locked/a.md');
+  const refuse = (original: (...args: never[]) => unknown) => (from: never, to: never) => {
+    if (String(to).endsWith('/locked/a.md')) throw systemError('EACCES');
+    return original(from, to);
+  };
+  replaceInFs(t, { linkSync: refuse, copyFileSync: refuse });
+  assert.equal((await synced.sync()).status, 1);
+  assert.deepEqual(synced.files(), { 'a.md': 'a' });
+});
+
+test('sync: --follow watches the other folders if one cannot be read', async (t) => {
+  const { watch } = await import('node:fs');
+  const quiet = temporaryFolder(t);
+  const watched: string[] = [];
+  replaceInFs(t, {
+    watch: () => (path: string) => {
+      if (path === 'locked') throw systemError('EACCES');
+      watched.push(path);
+      return watch(quiet);
+    },
+  });
+  const warnings: string[] = [];
+  const stopping = new AbortController();
+  await follow({
+    at: (path) => path,
+    run: async (folders) => {
+      for (const folder of ['locked', 'open']) folders.watch(folder);
+      stopping.abort();
+    },
+    listen: async () => {},
+    warn: (line) => warnings.push(line),
+    stop: stopping.signal,
+  });
+  assert.deepEqual({ watched, warnings }, { watched: ['open'], warnings: [] });
 });
 
 test('sync: --follow looks from time to time if it cannot watch', async (t) => {

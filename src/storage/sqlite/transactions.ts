@@ -24,11 +24,12 @@ export function transactionsOn(connection: Connection) {
   let mayBeOpen = false;
 
   async function rollBack(): Promise<void> {
-    await connection.execute(`${USE_FILE}; ROLLBACK`).catch((error) => {
+    await connection.execute('ROLLBACK').catch((error) => {
       // Any other error means that SQLite has already rolled back.
       if (error instanceof DatabaseUnavailable || error instanceof DatabaseDamaged) throw error;
     });
     mayBeOpen = false;
+    await connection.execute(USE_FILE);
   }
 
   return async function transact(statements: readonly Statement[]): Promise<(readonly Row[])[]> {
