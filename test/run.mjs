@@ -1,6 +1,6 @@
-// Runs the tests, those of some folders in one process: to start Node, to load the service and to
-// compile it takes longer than the tests of most files. `node test/run.mjs PLACE...` runs these folders and files of
-// dist/test, by default all but endurance.
+// Runs the tests, those of several files in one process: to start Node, to load the service and to
+// compile it takes longer than the tests of most files. `node test/run.mjs PLACE...` runs these
+// folders and files of dist/test, by default all but endurance.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { run } from 'node:test';
@@ -9,7 +9,7 @@ import reporter, { listFiles } from './support/reporter.mjs';
 
 /** How long the tests of a process may take, if one of them does not let the event loop turn. */
 const MAX_PROCESS_MS = 600_000;
-const MIN_FILES = 12;
+const FILES_OF_PROCESS = 12;
 const CONCURRENCY = 4;
 
 const built = fileURLToPath(new URL('../dist/test', import.meta.url));
@@ -26,7 +26,7 @@ function isAt(place, path) {
   return place === path || place === dirname(path);
 }
 
-/** Returns the wanted test files of each process: those of whole folders, until they are enough. */
+/** Returns the wanted test files of each process. */
 function filesByProcess() {
   // From the sources, so that a test that has not been built fails.
   const files = readdirSync(fileURLToPath(new URL('.', import.meta.url)), { recursive: true })
@@ -39,12 +39,9 @@ function filesByProcess() {
     process.stderr.write(`There are no tests in ${missing.join(', ')} (see README.md).\n`);
     process.exit(1);
   }
-  const folders = [...new Set(files.map((path) => dirname(path)))];
   const groups = [];
-  for (const folder of folders) {
-    if (!(groups.at(-1)?.length < MIN_FILES)) groups.push([]);
-    groups.at(-1).push(...files.filter((path) => dirname(path) === folder));
-  }
+  for (let next = 0; next < files.length; next += FILES_OF_PROCESS)
+    groups.push(files.slice(next, next + FILES_OF_PROCESS));
   return groups;
 }
 

@@ -245,7 +245,7 @@ for (const [what, limits, reason] of [
     await assert.rejects(rest(message), { code: 'ECONNRESET' });
     await until(() => ends.length > 0);
     assert.deepEqual(ends, [['info', undefined, reason]]);
-    Object.assign(EXPORT_LIMITS, { graceMs: 0, bytesPerSecond: 1 });
+    setLimits(t, EXPORT_LIMITS, { graceMs: 0, bytesPerSecond: 1 });
     const next = await begin(app.address, { 'x-api-key': reason === TOO_SLOW ? 'one' : 'two' });
     assert.ok((await rest(next)).endsWith(`"records":${MANY}}\n`));
   });

@@ -195,9 +195,8 @@ export function testTimes(engine: Engine, share = 31): void {
       const { database, heard } = await fill(t, engine, hasUnknownTimes);
       const all = await rows(database, 'SELECT id, number, created_at, updated_at FROM notes');
       const limits = { ...SORT_LIMITS };
-      t.after(() => Object.assign(SORT_LIMITS, limits));
       for (const changed of [{ id: 0, number: 0 }, limits]) {
-        Object.assign(SORT_LIMITS, changed);
+        setLimits(t, SORT_LIMITS, changed);
         const table = tableOf(notes, heard.database);
         for (const filters of FILTERS) {
           for (const order of ORDERS) {

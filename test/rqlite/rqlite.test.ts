@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import { notes } from '../../src/resources/notes.ts';
 import type { ReadLevel } from '../../src/rqlite/address.ts';
-import { CLUSTER_LIMITS, Cluster } from '../../src/rqlite/cluster.ts';
+import { Cluster } from '../../src/rqlite/cluster.ts';
 import {
   AnswerTooLarge,
   type Database,
@@ -161,7 +161,7 @@ test('rqlite: calls end soon when the service stops', async (t) => {
   standIn.elect(undefined);
   database.stopSoon?.();
   // What is asked from now on waits for `stopMs`.
-  CLUSTER_LIMITS.nodeMs = 3_600_000;
+  limitCluster(t, { nodeMs: 3_600_000 });
   await Promise.all(calls.map((call) => assert.rejects(call, DatabaseUnavailable)));
 });
 

@@ -10,6 +10,7 @@ import {
   type InProcessParts,
   runInProcess,
 } from '../support/in-process-command.ts';
+import { setLimits } from '../support/overload.ts';
 import { type SyncedFolder, shareService } from '../support/synced-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -185,9 +186,7 @@ test('sync: a text that a proxy refuses is left, and no other', async (t) => {
 });
 
 test('sync: a service that only refuses is given up', async (t) => {
-  const { overload } = SYNC_TIMES;
-  t.after(() => Object.assign(SYNC_TIMES, { overload }));
-  SYNC_TIMES.overload = 5;
+  setLimits(t, SYNC_TIMES, { overload: 5 });
   const synced = start(t);
   synced.write('a.md', 'a');
   const asked = ['1', '-5', '5000000', 'Infinity', 'Tue, 01 Dec 2026 00:00:00 GMT'];

@@ -9,6 +9,7 @@ import { lock } from '../../src/sync/lock.ts';
 import { startCommand, stop } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { runInProcess } from '../support/in-process-command.ts';
+import { setLimits } from '../support/overload.ts';
 import { closureOf, sourceAt } from '../support/sources.ts';
 import { shareService, startSynced, syncWith } from '../support/synced-folder.ts';
 import { until } from '../support/until.ts';
@@ -130,9 +131,7 @@ test('sync: a lock is taken over once its process has ended, or is silent', asyn
 });
 
 test('sync: a lock is refreshed while a run is at work, and no other one', async (t) => {
-  const { lock: lockMs } = SYNC_TIMES;
-  t.after(() => Object.assign(SYNC_TIMES, { lock: lockMs }));
-  SYNC_TIMES.lock = 4;
+  setLimits(t, SYNC_TIMES, { lock: 4 });
   const path = join(temporaryFolder(t), 'lock');
   const held = lock(path);
   const isRefreshed = () => statSync(path).mtimeMs > 1_000;

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { after, test } from 'node:test';
 import { SYNC_TIMES } from '../../src/sync/effects.ts';
+import { setLimits } from '../support/overload.ts';
 import { between } from '../support/random.ts';
 import { type SyncedFolder, shareService, syncWith } from '../support/synced-folder.ts';
 
@@ -182,14 +183,12 @@ async function versionsOf(synced: SyncedFolder, path: string): Promise<readonly 
 }
 
 test('sync: what a program writes into a file that was replaced earlier is a copy', async (t) => {
-  const { aside } = SYNC_TIMES;
-  t.after(() => Object.assign(SYNC_TIMES, { aside }));
   const synced = start(t);
   synced.write('a.md', 'a\n');
   await synced.sync();
   const log = openSync(synced.at('a.md'), 'a');
   await synced.put('a.md', 'there');
-  SYNC_TIMES.aside = 60_000;
+  setLimits(t, SYNC_TIMES, { aside: 60_000 });
   for (let run = 0; run < 3; run += 1) await synced.sync();
   writeSync(log, 'later\n');
   await synced.sync();
@@ -203,7 +202,7 @@ test('sync: what a program writes into a file that was replaced earlier is a cop
   synced.remove('a.md');
   assert.equal((await synced.sync()).lines[0], 'delete there a.md');
   assert.equal(readdirSync(synced.at('.notes-sync/aside')).length, 1);
-  SYNC_TIMES.aside = 0;
+  setLimits(t, SYNC_TIMES, { aside: 0 });
   await synced.sync();
   assert.deepEqual(readdirSync(synced.at('.notes-sync/aside')), []);
   closeSync(log);

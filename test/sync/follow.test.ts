@@ -5,6 +5,7 @@ import { after, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { SYNC_TIMES } from '../../src/sync/effects.ts';
 import { runInProcess } from '../support/in-process-command.ts';
+import { setLimits } from '../support/overload.ts';
 import { folderOf, type SyncedFolder, shareService } from '../support/synced-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -28,15 +29,8 @@ function follow(
   return end;
 }
 
-/** Changes times of runs until the end of the test. */
-function setTimes(t: TestContext, times: Partial<typeof SYNC_TIMES>): void {
-  const before = { ...SYNC_TIMES };
-  t.after(() => Object.assign(SYNC_TIMES, before));
-  Object.assign(SYNC_TIMES, times);
-}
-
 test('sync: --follow makes no folder anew that is away, and goes on later', async (t) => {
-  setTimes(t, { lookUnwatched: 5 });
+  setLimits(t, SYNC_TIMES, { lookUnwatched: 5 });
   const synced = start(t);
   synced.write('a.md', 'a');
   let warned = '';
@@ -73,9 +67,7 @@ test('sync: --follow notices what changes in folders that are new, or moved', as
 });
 
 test('sync: --follow takes no other folder for its own, and locks again', async (t) => {
-  const { look } = SYNC_TIMES;
-  t.after(() => Object.assign(SYNC_TIMES, { look }));
-  SYNC_TIMES.look = 5;
+  setLimits(t, SYNC_TIMES, { look: 5 });
   const synced = start(t);
   const other = start(t);
   other.write('private.md', 'private');
@@ -98,7 +90,7 @@ test('sync: --follow takes no other folder for its own, and locks again', async 
 });
 
 test('sync: --follow hears what comes after a refused run, and tells each refusal', async (t) => {
-  setTimes(t, { lookUnwatched: 2 ** 30 });
+  setLimits(t, SYNC_TIMES, { lookUnwatched: 2 ** 30 });
   const synced = start(t);
   for (let each = 0; each < 12; each += 1) synced.write(`deep/${each}.md`, `${each}`);
   const warnings: string[] = [];

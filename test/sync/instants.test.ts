@@ -5,6 +5,7 @@ import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import { type Effect, SYNC_TIMES } from '../../src/sync/effects.ts';
 import { hashOf } from '../../src/sync/notes.ts';
+import { setLimits } from '../support/overload.ts';
 import {
   folderOf,
   type SyncedFolder,
@@ -252,11 +253,7 @@ test('sync: a deletion that was not planned is looked at twice, in the next run'
 test('sync: a file that is away while it is saved is not deleted', async (t) => {
   const synced = await startInStep(t);
   const { id } = await synced.note('a.md');
-  const { missing } = SYNC_TIMES;
-  SYNC_TIMES.missing = MISSING_MS;
-  t.after(() => {
-    SYNC_TIMES.missing = missing;
-  });
+  setLimits(t, SYNC_TIMES, { missing: MISSING_MS });
   synced.remove('a.md');
   afterAnswer(t, 'GET /changes', async () => {
     setTimeout(() => synced.write('a.md', 'saved'), MISSING_MS / 4);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { renameSync, statSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { SYNC_TIMES } from '../../src/sync/effects.ts';
+import { setLimits } from '../support/overload.ts';
 import { assertInStep, shareService, startSynced } from '../support/synced-folder.ts';
 
 const start = await shareService({ after });
@@ -119,11 +120,7 @@ test('sync: with more of --ext, notes that were there before are files', async (
 });
 
 test('sync: a run that takes a while shows its progress', async (t) => {
-  const { progress } = SYNC_TIMES;
-  SYNC_TIMES.progress = -1;
-  t.after(() => {
-    SYNC_TIMES.progress = progress;
-  });
+  setLimits(t, SYNC_TIMES, { progress: -1 });
   const synced = start(t);
   for (const path of ['a.md', 'b.md', 'c.md']) await synced.put(path, path);
   const shown = (await synced.sync()).progress.split('\r\u001b[K');

@@ -8,6 +8,7 @@ import { SYNC_TIMES } from '../../src/sync/effects.ts';
 import { follow } from '../../src/sync/follow.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { ignoreSpelling, replaceInFs, systemError } from '../support/other-file-systems.ts';
+import { setLimits } from '../support/overload.ts';
 import { shareService, syncWith } from '../support/synced-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -203,9 +204,7 @@ test('sync: --follow watches the other folders if one cannot be read', async (t)
 });
 
 test('sync: --follow looks from time to time if it cannot watch', async (t) => {
-  const { lookUnwatched } = SYNC_TIMES;
-  t.after(() => Object.assign(SYNC_TIMES, { lookUnwatched }));
-  SYNC_TIMES.lookUnwatched = 1;
+  setLimits(t, SYNC_TIMES, { lookUnwatched: 1 });
   const quiet = temporaryFolder(t);
   const { watch } = await import('node:fs');
   for (const fails of ['at once', 'later', 'run'] as const) {

@@ -12,6 +12,7 @@ import {
   startBareServer,
   textRoute,
 } from '../../support/bare-server.ts';
+import { setLimits } from '../../support/overload.ts';
 import { stopQuotas } from '../../support/rate-limiter.ts';
 import { chunk, chunkedText, converse, requestText, sendThenRead } from '../../support/raw.ts';
 import { type Overrides, startService } from '../../support/service.ts';
@@ -58,7 +59,7 @@ const EARLY: readonly Early[] = [
 ];
 
 // On a busy machine, a client may take long to send all that it sends.
-HTTP_LIMITS.drainMs = 30_000;
+setLimits({ after }, HTTP_LIMITS, { drainMs: 30_000 });
 stopQuotas({ after });
 
 const services: readonly (readonly [Overrides, readonly Early[]])[] = [

@@ -1,7 +1,7 @@
 // Clients that read slowly or leave before they have read: both cost a bounded amount of memory and
 // work.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DISPATCH_LIMITS } from '../../../src/http/limits.ts';
 import { ClientGone } from '../../../src/http/problem.ts';
@@ -12,6 +12,7 @@ import { NO_MEMORY } from '../../../src/storage/writer.ts';
 import { createGate, EMPTY_CALL, startBareServer, textRoute } from '../../support/bare-server.ts';
 import { openDatabase, overhear } from '../../support/databases.ts';
 import { collectGarbage } from '../../support/heap.ts';
+import { setLimits } from '../../support/overload.ts';
 import {
   assertProblem,
   converse,
@@ -24,7 +25,7 @@ import { listsOf } from '../../support/tables.ts';
 import { until } from '../../support/until.ts';
 
 const REAL_BYTES = DISPATCH_LIMITS.repliesBytes;
-DISPATCH_LIMITS.repliesBytes = 67_108_864;
+setLimits({ after }, DISPATCH_LIMITS, { repliesBytes: 67_108_864 });
 
 /** Four of these may wait, and none into the buffers of the system. */
 const LARGE = 'x'.repeat(DISPATCH_LIMITS.repliesBytes / 4);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { HTTP_LIMITS } from '../../../src/http/limits.ts';
+import { setLimits } from '../../support/overload.ts';
 import {
   assertAlive,
   assertProblem,
@@ -23,7 +24,7 @@ const post = (headers: string, body = '') => `POST /notes HTTP/1.1\r\n${HOST}${h
 const chunked = (body: string) => post('Transfer-Encoding: chunked\r\n', body);
 
 // On a busy machine, a client may take long to send all that it sends.
-HTTP_LIMITS.drainMs = 30_000;
+setLimits({ after }, HTTP_LIMITS, { drainMs: 30_000 });
 const service = await startService({ after });
 
 test('malformed bodies: no second answer after the first', async () => {

@@ -530,9 +530,7 @@ test('retention: what is due goes, and nothing else', { skip: needsFile }, async
     UPDATE deleted_notes SET deleted_at = ${before(31)} WHERE id = 4;
     UPDATE note_versions SET replaced_at = ${before(29)} WHERE note_id = 1;
     UPDATE note_versions SET replaced_at = ${before(31)} WHERE note_id = 2;`);
-  const times = { ...RETENTION_TIMES };
-  t.after(() => Object.assign(RETENTION_TIMES, times));
-  Object.assign(RETENTION_TIMES, { everyMs: 10, pauseFactor: 0 });
+  setLimits(t, RETENTION_TIMES, { everyMs: 10, pauseFactor: 0 });
   await service.close();
   const { now } = Date;
   const again = await start(t, { db: service.file });
@@ -575,9 +573,7 @@ test('retention: with 0 days, all is erased at the start, and nothing is kept', 
 });
 
 test('retention: the service that was started last sets the days of all', async (t) => {
-  const times = { ...RETENTION_TIMES };
-  t.after(() => Object.assign(RETENTION_TIMES, times));
-  Object.assign(RETENTION_TIMES, { everyMs: 10, pauseFactor: 0 });
+  setLimits(t, RETENTION_TIMES, { everyMs: 10, pauseFactor: 0 });
   const { service, json, idsIn } = await start(t, { historyDays: 0 });
   await json('POST', '/notes', { title: 'a', body: 'b' });
   const other = await openPath(service.file);

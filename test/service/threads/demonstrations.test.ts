@@ -4,10 +4,11 @@ import { createHash } from 'node:crypto';
 import { after, test } from 'node:test';
 import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
 import { numbered, run, TAKEN } from '../../support/demonstration-requests.ts';
+import { setLimits } from '../../support/overload.ts';
 import { startService } from '../../support/service.ts';
 
 // A busy machine starts threads slowly.
-Object.assign(POOL_LIMITS, { queueMs: 60_000 });
+setLimits({ after }, POOL_LIMITS, { queueMs: 60_000 });
 const service = await startService({ after });
 
 /** Texts that are easily spoiled. */

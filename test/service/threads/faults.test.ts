@@ -5,10 +5,11 @@ import { after, test } from 'node:test';
 import { pool } from '../../../src/concurrency/pool.ts';
 import { POOL_LIMITS } from '../../../src/concurrency/thread-pool.ts';
 import { numbered, run, TAKEN } from '../../support/demonstration-requests.ts';
+import { setLimits } from '../../support/overload.ts';
 import { startService } from '../../support/service.ts';
 
 // A busy machine starts threads slowly.
-Object.assign(POOL_LIMITS, { queueMs: 60_000 });
+setLimits({ after }, POOL_LIMITS, { queueMs: 60_000 });
 // Each thread would write a file of coverage.
 delete process.env.NODE_V8_COVERAGE;
 const service = await startService({ after });

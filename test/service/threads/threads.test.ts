@@ -1,7 +1,7 @@
 // The threads of the demonstrations when clients disconnect, when there are too many requests, and
 // when the service stops.
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { counter } from '../../../src/concurrency/counter.ts';
 import { Mutex } from '../../../src/concurrency/sync.ts';
@@ -19,7 +19,7 @@ import { CANNOT_LOOK, limited, niceValuesOf, threadsOf } from '../../support/thr
 import { until } from '../../support/until.ts';
 
 // A client that has gone is noticed at the second question.
-HTTP_LIMITS.probeMs = 20;
+setLimits({ after }, HTTP_LIMITS, { probeMs: 20 });
 
 const WIDE = { workers: 2, count: 1_000 };
 const RIGHT = { expected: 2_000, actual: 2_000, consistent: true };
