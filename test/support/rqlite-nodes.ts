@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from '../../src/rqlite/cluster.ts';
 import { clusterAddress, type Ends } from './engine.ts';
 import { lastingPorts } from './ports.ts';
@@ -84,17 +85,32 @@ export async function startNodes(
       ...['-node-id', String(place + 1), '-fk', '-http-addr', `127.0.0.1:${http}`],
       ...['-raft-addr', `127.0.0.1:${raft}`, '-raft-adv-addr', `127.0.0.1:${ways[2 * place + 1]}`],
     ];
+    const log = join(folder, `${place}.log`);
     let child: ChildProcess;
 
-    async function start(others: readonly string[]): Promise<void> {
+    function launch(others: readonly string[]): void {
+      const output = openSync(log, 'a');
       child = spawn(
         program,
         [...own, ...args, ...(elections === 'fast' ? FAST : []), ...others, data],
-        { stdio: 'ignore' },
+        { stdio: ['ignore', output, output] },
       );
+      closeSync(output);
       child.unref();
       children.add(child);
-      await until(() => isReady(url));
+    }
+
+    async function start(others: readonly string[]): Promise<void> {
+      launch(others);
+      try {
+        await until(async () => {
+          // Another program may have its port for a moment.
+          if (!isRunning(child)) await delay(100).then(() => launch(others));
+          return isReady(url);
+        });
+      } catch (error) {
+        throw new Error(`not ready: ${readFileSync(log, 'utf8').slice(-2_000)}`, { cause: error });
+      }
     }
     await start(place > 0 ? ['-join', `127.0.0.1:${ways[1]}`] : []);
 
@@ -130,9 +146,7 @@ export async function startNodes(
     },
     async stop() {
       process.off('exit', endAtExit);
-      const running = [...children].filter(
-        ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
-      );
+      const running = [...children].filter(isRunning);
       const allEnded = Promise.all(running.map(ended));
       endAll();
       await allEnded;
@@ -187,6 +201,10 @@ export async function wipe(nodes: readonly string[]): Promise<void> {
   const drops = (results[0]?.rows ?? []).map(({ name }): [string] => [`DROP TABLE ${name}`]);
   // A node refuses a request without statements.
   if (drops.length > 0) await cluster.send('/db/execute?transaction&redirect', drops);
+}
+
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
 }
 
 /** Resolves when the process has ended; until this call it does not keep the tests running. */
