@@ -18,6 +18,7 @@ const GUIDE_PAGES = new URL('../docs/guides/', import.meta.url);
 const DRAWINGS = new URL('../docs/drawings.html', import.meta.url);
 
 const REVALIDATE = ['cache-control', 'no-cache'];
+const JSON_HEADERS = ['content-type', 'application/json'];
 const FILE_HEADERS = [...SECURITY_HEADERS, ...REVALIDATE];
 
 /** Leaves out of the contract what only the build needs. */
@@ -25,7 +26,10 @@ const published = (name: string, value: unknown) => (name.startsWith('x-tool') ?
 
 const loadDocumentation = () =>
   Promise.all([
-    readFile(CONTRACT, 'utf8').then((text) => JSON.stringify(JSON.parse(text, published))),
+    readFile(CONTRACT, 'utf8').then((text) => {
+      const contract = JSON.parse(text, published);
+      return { text: JSON.stringify(contract), info: contract.info };
+    }),
     readAssets(FILES, FILE_HEADERS),
     readAssets(GUIDE_PAGES, FILE_HEADERS),
     readFile(DRAWINGS, 'utf8'),
@@ -37,12 +41,10 @@ let documentation: ReturnType<typeof loadDocumentation> | undefined;
 /** The documentation, and the pages of the problems. */
 export async function docs(requiresKey: boolean): Promise<Feature> {
   documentation ??= loadDocumentation();
-  const [text, files, guides, drawings] = await documentation;
+  const [{ text, info }, files, guides, drawings] = await documentation;
 
   function routes(bases: Bases, all: Together): Route[] {
     let serveContract: ReturnType<typeof serverOf> | undefined;
-    const contract = contractAt(text, bases);
-    const { info } = JSON.parse(contract);
     const landing = renderLanding(info, bases.baseUrl, requiresKey, drawings);
     const headers = ['location', `${basePath(bases)}/docs`];
 
@@ -62,7 +64,7 @@ export async function docs(requiresKey: boolean): Promise<Feature> {
       }),
       endpoint('GET', '/openapi.json', ({ call }) => {
         // Only now are all routes known.
-        serveContract ??= serverOf(servedPart(contract, all), ['content-type', 'application/json']);
+        serveContract ??= serverOf(servedPart(contractAt(text, bases), all), JSON_HEADERS);
         return serveContract(call.headers);
       }),
       ...problemRoutes(bases),

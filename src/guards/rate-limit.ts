@@ -31,7 +31,11 @@ export class LocalRateLimiter implements RateLimiter {
   readonly #quota: number;
   readonly #intervalMs: number;
   /** When each client's quota is complete again; in intervals, so a request adds exactly 1. */
-  readonly #fullAt = new LRUCache<string, number>({ max: MAX_CLIENTS });
+  readonly #fullAt = new LRUCache<string, number>({
+    // With `max`, it would allocate the space of all clients at once, which takes 5 ms.
+    maxSize: MAX_CLIENTS,
+    sizeCalculation: () => 1,
+  });
 
   constructor(quota: number) {
     this.#quota = quota;
