@@ -16,7 +16,7 @@ const seed = Number(process.env.NOTES_TEST_SEED ?? Date.now() % 2 ** 31);
 
 const NOTES = 64;
 const COMMENTS = 3;
-const OLD_NOTES = 100_000;
+const OLD_NOTES = 30_000;
 const MONTH_MS = 31 * 86_400_000;
 
 /** Plays against two processes, to which requests go in turn. */

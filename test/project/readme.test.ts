@@ -20,6 +20,7 @@ import { MAX_LARGE_PAGE_BYTES, MAX_PAGE_BYTES } from '../../src/storage/database
 import { newFile } from '../support/databases.ts';
 import { temporaryFolder } from '../support/engine.ts';
 import { exported, runInProcess } from '../support/in-process-command.ts';
+import { killGroup } from '../support/processes.ts';
 import { expected } from '../support/records.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
@@ -149,7 +150,7 @@ test('following changes: the commands of the guide work', async (t) => {
   const isOver = () => running.exitCode !== null;
   await until(() => /\ndata: .*\n\n$/.test(printed) || isOver());
   assert.equal(running.exitCode, null, printed);
-  process.kill(-(running.pid ?? assert.fail()), 'SIGKILL');
+  killGroup(running);
   const record = expected({ id: 1, title: 'Books', body: 'Emma' });
   const [cursor = ''] = /\w{8}-0/.exec(printed) ?? [];
   const id = cursor.replace('-0', '-1');

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { LAUNCHER } from '../support/command.ts';
 import { temporaryFolder } from '../support/engine.ts';
+import { killGroup } from '../support/processes.ts';
 import { startService } from '../support/service.ts';
 import { skipLoudly } from '../support/skip.ts';
 import { until } from '../support/until.ts';
@@ -79,7 +80,8 @@ test('scripting: the commands ask what is new', async (t) => {
   running.stdout.setEncoding('utf8').on('data', (part) => {
     printed += part;
   });
-  t.after(() => process.kill(-(running.pid ?? assert.fail()), 'SIGKILL'));
+  // It ends by itself if the service ends before.
+  t.after(() => killGroup(running));
   // The stream begins when it is open.
   await until(async () => {
     await create('Rent', 'urgent');

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from './engine.ts';
+import { killGroup } from './processes.ts';
 import type { Service } from './service.ts';
 import { root } from './sources.ts';
 import { until } from './until.ts';
@@ -74,11 +75,6 @@ export function clientFolder(t: TestContext, { command, script }: (typeof CLIENT
       return client;
     },
   };
-}
-
-/** Kills a process and those that it has started, unless it has ended. */
-function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
-  if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL');
 }
 
 /** Creates `count` notes, one after another. */

@@ -1,5 +1,6 @@
 // Starts the command with one or several processes.
 import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { type Command, type CommandParts, startCommand } from './command.ts';
@@ -70,6 +71,11 @@ function parseLine(line: string, first: number): LogLine {
 export function sendSignal(pid: number | undefined, signal: NodeJS.Signals): void {
   assert.ok(pid, `no process to send ${signal} to`);
   process.kill(pid, signal);
+}
+
+/** Kills a process with a group of its own, and those that it has started, unless it has ended. */
+export function killGroup({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL');
 }
 
 /** Whether a process of that id runs. It has ended before its parent notices. */
