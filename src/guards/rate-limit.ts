@@ -32,7 +32,7 @@ export class LocalRateLimiter implements RateLimiter {
   readonly #intervalMs: number;
   /** When each client's quota is complete again; in intervals, so a request adds exactly 1. */
   readonly #fullAt = new LRUCache<string, number>({
-    // With `max`, it would allocate the space of all clients at once, which takes 5 ms.
+    // With `max`, it would allocate the space of all clients when it is created.
     maxSize: MAX_CLIENTS,
     sizeCalculation: () => 1,
   });
