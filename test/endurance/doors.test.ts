@@ -57,7 +57,7 @@ test('doors: each folder with a door is removed, but guards/ and the core', () =
 
 for (const part of Object.keys(FEATURES)) {
   test(`doors: without ${part}, the core works, and nothing is left of it`, {
-    timeout: 300_000,
+    timeout: 800_000,
   }, async (t) => {
     const copy = new ProjectCopy(t);
     await removeFeature(copy, part);

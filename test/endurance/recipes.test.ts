@@ -33,7 +33,7 @@ const CENTURY = ['--history-days', '36500'];
 
 const NOTE = { title: 'a', body: 'b' };
 
-test('recipes: what they describe works', { timeout: 300_000 }, async (t) => {
+test('recipes: what they describe works', { timeout: 800_000 }, async (t) => {
   const copy = new Copy(t);
   for (const carryOut of RECIPES) carryOut(copy);
   await copy.run('npx', 'biome', 'format', '--write', '--vcs-enabled=false', 'src', 'schemas');

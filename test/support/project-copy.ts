@@ -24,7 +24,7 @@ const COPIED = [
 ];
 
 /** How long a program may run: what one that hangs has printed must be shown, and it must end. */
-const LIMIT = { timeout: 200_000, killSignal: 'SIGKILL' } as const;
+const LIMIT = { timeout: 500_000, killSignal: 'SIGKILL' } as const;
 
 /** A copy of the sources; it has the packages, but no build. */
 export class ProjectCopy {
