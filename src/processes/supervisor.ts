@@ -31,6 +31,9 @@ export interface SupervisorOptions extends KeySource {
 /** How long a process may take to stop: longer than an App waits for requests and its database. */
 const CLOSE_MS = 20_000;
 
+/** How much later than another process this one may handle a signal to both. */
+const SIGNAL_MS = 100;
+
 /** The time before another attempt to replace a process that has lived for less than this time. */
 const RETRY_MS = 1_000;
 
@@ -151,6 +154,8 @@ export class Supervisor {
     } catch (error) {
       if (!this.#stop.signal.aborted) member.child.kill('SIGKILL');
       await member.ended;
+      // If a signal to all processes has ended it, this one may hear of it only now.
+      await delay(SIGNAL_MS);
       throw error;
     }
   }

@@ -57,6 +57,7 @@ async function assertEnds({ ended }: Command, { args }: Scene, signal: Signal): 
   const status = ending.status ?? 128 + constants.signals[ending.signal ?? 'SIGKILL'];
   const isService = args[0]?.startsWith('-');
   assert.equal(status, isService ? 0 : 128 + constants.signals[signal], ending.stderr);
+  assert.doesNotMatch(ending.stderr, /^notes-server: /m);
 }
 
 async function play(
@@ -100,6 +101,13 @@ const atFirst = (call: string) =>
   preload(`
   import { writeSync } from 'node:fs';
   process.on('newListener', (name) => name === 'SIGINT' && setImmediate(${call}));`);
+
+/** Lets the first process get a signal when the other has already ended of it. */
+const heardLate = (signal: Signal) =>
+  preload(`
+  import cluster from 'node:cluster';
+  if (cluster.isWorker) process.kill(process.pid, '${signal}');
+  cluster.on('exit', () => process.kill(process.pid, '${signal}'));`);
 
 const SERVICES = [
   ['--port', '0'],
@@ -167,6 +175,10 @@ const SCENES: Record<string, MakeScene> = {
   },
   'a service that loads': serviceScene('1', isLoaded),
   'two processes that load': serviceScene('2', (pids) => pids.length > 1),
+  'two processes, the first of which gets it last': async (_, signal) => ({
+    args: ['--port', '0', '--processes', '2'],
+    parts: { node: heardLate(signal) },
+  }),
   'import that waits for all of its input': async (t) => {
     const args = ['import', '--db', newFile(t)];
     return { args, parts: { holdsInput: true }, isReached: isLoaded };
